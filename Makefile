@@ -68,7 +68,7 @@ witnesses: .venv/witnesses/ready
 	npm install --prefix $(@D) --no-package-lock --no-audit --no-fund --loglevel=error
 	touch $@
 
-# Every service of the proof, every third replay beside a trial in memory, one service of each module over HTTP, every
+# Every service of the proof, every tenth replay beside a trial in memory, one service of each module over HTTP, every
 # requirement selected alone, the report in a browser in every way, the tools of others, and the worked examples of
 # CONTRIBUTING.md.
 proof: .venv/contributors

@@ -49,7 +49,7 @@ def page() -> Iterator[str]:
 def _row(requirement: Requirement) -> str:
     """The Markdown row of a requirement in the table of its section.
 
-    It has an anchor, because reports link to it as `requirements.md#executePix.document.masked`.
+    The row has an anchor (the target of a link), because reports link to `requirements.md#executePix.document.masked`.
     """
     anchor = f'<a id="{requirement.id}"></a>`{requirement.id}`'
     reason = f"<br>*Untestable: {requirement.untestable}.*" if requirement.untestable else ""

@@ -1,10 +1,20 @@
-"""What an answer is: a success, a refusal of some kind, or a result that only a valid token grants.
+"""What one answer says as a whole: a refusal of some kind, a success, or a result that only a valid token may get.
 
-The rules, judgements of several exchanges and recorded traffic ask this module, and so does `environments/door/`, which
-sends the requests.
+The rules, judgements of several exchanges, recorded traffic and the door (which sends the requests) ask this module. A
+rule about one field of an answer is in `spec/rules/`; what several exchanges show together is in `tests/traffic/`.
 
 Source: interface document, Endpoints, general rule 3, and Errors. The document shows no refusal. So the suite reads
 these as refusals: any status but 2xx, and a 200 whose envelope has an integer code other than 0 and no sign of success.
+
+| function | true for |
+|---|---|
+| `is_granted` | any answer that is no refusal, also to an invalid request |
+| `succeeded` | the same, but only if the request was valid |
+| `is_fulfilled` | the same as `succeeded`, but not a registration that was declined with `Success: "false"` |
+| `registered` | a registration whose answer has `Success: "true"`, also if the request was invalid |
+| `carries_result` | an answer with the documented result, also a registration result with `Success: "false"` |
+| `grants_protected_result` | an answer that only a valid token may get: an execution result, or `Success: "true"` |
+| `is_judged_as_success` | `succeeded` or `carries_result`: the rules on successful answers judge these exchanges |
 
 | word | meaning |
 |---|---|
@@ -31,24 +41,26 @@ from spec.exchange import (
     FailureKind,
     Response,
     cached_on_response,
-    computed_when_a_large_body_is_parsed,
+    computed_before_large_json_is_dropped,
     json_error,
-    named_media_type,
+    media_type_for_report,
 )
 from spec.interface import operations
 from spec.json_text import JsonObject, folded, is_integer, texts_in
 from spec.message import Message, joined, message_of, say
 
+# -- the parts of an answer ------------------------------------------------------------------------------------------
+
 
 def member_named(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
     """The member of a JSON object with that name, or with a misspelling of it: (name in the answer, value).
 
-    For `accountType` it may be ("account_type", 1). None if there is no such member. Misspelled members are read, too,
-    because their spelling is one deviation, and not one for each rule that needs the value.
+    For `accountType` it may be ("account_type", 1). None if there is no such member. A misspelled member is found, too:
+    one rule reports its spelling, and the other rules still judge its value.
     """
     if name in members:
         return name, members[name]
-    if not isinstance(members, JsonObject):
+    if not isinstance(members, JsonObject):  # only objects that were read from JSON find misspelled names
         return None
     name_in_answer = members.by_folded_name.get(folded(name))
     return None if name_in_answer is None else (name_in_answer, members[name_in_answer])
@@ -67,6 +79,9 @@ def data_of(response: Response | None) -> Mapping[str, Any] | None:
         return None
     _, value = member
     return value if isinstance(value, dict) else None
+
+
+# -- refusals --------------------------------------------------------------------------------------------------------
 
 
 class RefusalKind(Enum):
@@ -93,7 +108,7 @@ class RefusalKind(Enum):
 
 REFUSED_FOR_NOW = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
 """Refusals that tell the caller to come back later, whatever the request was. Nothing was done."""
-NO_ANSWER_OF_THE_SERVICE = (408, 499)
+TIMEOUT_STATUSES = (408, 499)
 """Statuses that say that a client or a gateway gave up: the service may go on."""
 NOT_SUPPORTED = (501, 505)
 """Statuses that say that the service does not know such a way to write a request, and did nothing (RFC 9110 sections
@@ -111,7 +126,7 @@ _BEGIN_OF_A_PAGE = 2_000
 """Bytes at the start of a page in which the reason for a refusal is looked for. The number is a choice."""
 
 
-@computed_when_a_large_body_is_parsed
+@computed_before_large_json_is_dropped
 @cached_on_response
 def refusal_kind(response: Response) -> RefusalKind | None:
     """What the refusal is about, such as RefusalKind.TOKEN for a 401; None if the answer is no refusal.
@@ -124,7 +139,9 @@ def refusal_kind(response: Response) -> RefusalKind | None:
         if code_says_refused and not _says_success(response):
             return RefusalKind.ENVELOPE
         return None
-    if status == 403 and response.header("Retry-After"):  # the caller may try again, so it is not forbidden for good
+    # With Retry-After the caller is locked out for some minutes, such as after many wrong tokens. A 403 without this
+    # header forbids the request for good.
+    if status == 403 and response.header("Retry-After"):
         return RefusalKind.LOCK
     if status == 400 and b"SSL certificate" in response.start[:_BEGIN_OF_A_PAGE]:  # a page of nginx
         return RefusalKind.CERTIFICATE
@@ -153,15 +170,16 @@ def refuses_the_token(response: Response) -> bool:
 
 
 @cached_on_response
-def may_refuse_any_bad_token(response: Response) -> bool:
-    """True if this may be how the service answers every request with a bad token.
+def may_be_due_to_a_bad_token(response: Response) -> bool:
+    """True if a bad token can be the cause of this answer.
 
     True for a refusal, and for a page to log in instead of JSON. False for a server error, a lock or a rate limit,
     because these do not depend on the token.
     """
     refusal = refusal_kind(response)
-    if refusal is None:
+    if refusal is None:  # an answer in JSON that is no refusal accepts the token; a page may ask people to log in
         return bool(json_error(response))
+    # Refusals about the request count, too: some services answer a bad token with 400 or 404 instead of 401.
     return refusal in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
 
 
@@ -188,7 +206,7 @@ def refusal_about_the_caller(response: Response) -> RefusalKind | None:
     return refusal if refusal in ABOUT_THE_CALLER else None
 
 
-@computed_when_a_large_body_is_parsed
+@computed_before_large_json_is_dropped
 @cached_on_response
 def code_of(response: Response) -> int | None:
     """The integer under `code` in the envelope; None if there is none.
@@ -200,6 +218,8 @@ def code_of(response: Response) -> int | None:
         return None
     return int(code) if isinstance(code, Decimal) else -1  # any other integer is a HugeNumber
 
+
+# -- the answer in words ---------------------------------------------------------------------------------------------
 
 _MOST_ANSWERS_NAMED = 3
 """Most distinct answers that one line of a report names. A choice."""
@@ -218,21 +238,21 @@ def answer_in_words(exchange: Exchange) -> Message:
         failure = exchange.failure
         if failure is None:
             return say("not sent")
-        # The message of a limit says which limit it was. Of any other failure the kind is named, such as "TLS refused".
-        return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
+        if failure.kind is FailureKind.LIMIT:
+            return message_of(failure.message)  # says which limit of the suite it was
+        return message_of(failure.kind.value)  # such as "TLS refused"
+    code = code_of(response)
     if refusal_kind(response) is RefusalKind.ENVELOPE:
-        code = code_of(response)
         if not _code_may_be_shown(code):
             return say("{status} with a code that is not 0", status=response.status)
         return say("{status} with code {code}, not 0", status=response.status, code=str(code))
-    code = code_of(response)
     is_refused = 400 <= response.status < 500
     code_adds_information = code is not None and code not in (0, response.status)
     if is_refused and code_adds_information and _code_may_be_shown(code):
         return say("{status} with code {code}", status=response.status, code=str(code))
     if is_page(response):
         return say("{status} with a page of HTML", status=response.status)
-    return say(f"{response.status} {named_media_type(response.media_type)}")
+    return say(f"{response.status} {media_type_for_report(response.media_type)}")
 
 
 def _code_may_be_shown(code: int | None) -> bool:
@@ -250,6 +270,9 @@ def answers_in_words(exchanges: Iterable[Exchange]) -> Message:
     if count_of_others > 0:
         parts.append(say("{n} more", n=count_of_others))
     return message_of(joined(parts, ", "))
+
+
+# -- successes -------------------------------------------------------------------------------------------------------
 
 
 def is_granted(exchange: Exchange) -> bool:
@@ -296,13 +319,13 @@ def grants_protected_result(exchange: Exchange) -> bool:
     is_execution = exchange.operation == "executePix"
     has_valid_token = exchange.credential == VALID
     if not has_valid_token:
-        return _tells_anybody_of_a_transfer(response) if is_execution else _says_success_true_anywhere(response)
+        return _shows_transfer_without_token(response) if is_execution else _says_success_true_anywhere(response)
     if is_refusal(response):
         return False
     return _has_an_execution_result(response) if is_execution else _success_is_true(response)
 
 
-@computed_when_a_large_body_is_parsed
+@computed_before_large_json_is_dropped
 @cached_on_response
 def _has_an_execution_result(response: Response) -> bool:
     """True if any object in the body is an execution result, with more than half of its documented members."""
@@ -315,7 +338,7 @@ def _says_success_true_anywhere(response: Response) -> bool:
 
 
 @cached_on_response
-def _tells_anybody_of_a_transfer(response: Response) -> bool:
+def _shows_transfer_without_token(response: Response) -> bool:
     """True if an answer to a request without a valid token shows that a transfer was executed, or what it was.
 
     Any answer shows it with an execution result, whole or in part, or with the word DONE. An answer that is no refusal
@@ -326,17 +349,19 @@ def _tells_anybody_of_a_transfer(response: Response) -> bool:
         return True
     if is_refusal(response):
         return False
-    return any(map(_fills_members_of_a_transfer, _objects(data_of(response))))
+    return any(map(_may_be_transfer_data, _objects(data_of(response))))
 
 
-def _fills_members_of_a_transfer(members: Mapping[str, Any]) -> bool:
-    """True for an object with two filled members that an execution result has and an error lacks, such as bank and key.
+def _may_be_transfer_data(members: Mapping[str, Any]) -> bool:
+    """True if an object under `data` may be about a transfer, because members that only a transfer has are filled.
 
-    It is also true for one such member together with two members that errors have as well, such as status and id. The
-    members `error` and `message` do not count, because any refusal may have them.
+    Two such members are enough, as in {"bank": "001", "key": "a@b.example"}. A single one may be chance, so it needs
+    two other members beside it, as in {"bank": "001", "status": "OK", "id": "7"}. Without any such member an object is
+    no transfer: {"status": "OK", "id": "7", "date": 1}. The members `error` and `message` do not count, because any
+    refusal may have them.
     """
-    filled = _filled_members(members) - _MEMBERS_OF_A_REASON
-    only_in_a_transfer = filled - _MEMBERS_OF_ANY_ERROR
+    filled = _filled_members(members) - _ERROR_AND_MESSAGE
+    only_in_a_transfer = filled - _ALSO_IN_ERRORS  # without status, type, id and date, which errors have, too
     if len(only_in_a_transfer) >= _FEWEST_MEMBERS_OF_A_TRANSFER:
         return True
     return bool(only_in_a_transfer) and len(filled) >= _FEWEST_FILLED
@@ -376,8 +401,8 @@ _TOLERANT_DECODER = JSONDecoder(strict=False)
 
 
 @cached_on_response
-def is_partly_unread(response: Response) -> bool:
-    """True if the body may contain more than the suite could read, so that nobody knows whether it has a result.
+def may_have_unread_result(response: Response) -> bool:
+    """True if the suite could not read the whole body, so that it may have an execution result that nobody has seen.
 
     There are four reasons:
 
@@ -386,7 +411,7 @@ def is_partly_unread(response: Response) -> bool:
     - its charset is unknown
     - it begins as a JSON object that does not end, or that is nested too deep
     """
-    if response.broken or response.json.limit:
+    if response.broken or response.json.why_not_read:
         return True
     has_value = response.json.value is not None  # there is one in spite of an error if only NaN or Infinity is wrong
     if not response.json.error or has_value:
@@ -413,12 +438,15 @@ def says_done_in_words(response: Response) -> bool:
     return bool(json_error(response)) and re.search(rb"\bDONE\b", response.start) is not None
 
 
+# -- registrations ---------------------------------------------------------------------------------------------------
+
+
 def registered(exchange: Exchange) -> bool:
     """True if the answer says that a key was registered: `Success` is true in the result of a key registration."""
     return exchange.operation == "registerPixKey" and grants_protected_result(exchange)
 
 
-def is_served(exchange: Exchange) -> bool:
+def is_fulfilled(exchange: Exchange) -> bool:
     """True if the service did what a valid request asks for.
 
     The request succeeded, and it is no registration that was declined by a 200 with `Success: "false"`.
@@ -435,7 +463,7 @@ def says_success_false(response: Response | None) -> bool:
     return response is not None and _success_is_false(response)
 
 
-@computed_when_a_large_body_is_parsed
+@computed_before_large_json_is_dropped
 @cached_on_response
 def _success_is_false(response: Response) -> bool:
     """True if `Success` in data is the text "false", in any letter case, with or without blanks around it."""
@@ -452,13 +480,14 @@ def is_uncertain_registration(exchange: Exchange) -> bool:
     if exchange.operation != "registerPixKey":
         return False
     has_no_answer = exchange.expects_success and refusal_or_failure(exchange) in _OUTCOME_UNKNOWN
-    return has_no_answer or _neither_grants_nor_refuses(exchange)
+    return has_no_answer or _leaves_open_if_registered(exchange)
 
 
-def _neither_grants_nor_refuses(registration: Exchange) -> bool:
+def _leaves_open_if_registered(registration: Exchange) -> bool:
     """True if a registration was answered without a refusal, but with neither `Success: "true"` nor "false".
 
-    An HTML page counts as the refusal of an invalid registration, because it may be a page to log in.
+    So nobody can tell whether the key is registered. An HTML page as the answer to an invalid registration counts as a
+    refusal, because it may be a page to log in.
     """
     response = registration.response
     if response is None or is_refusal(response):
@@ -471,6 +500,8 @@ _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECT
 """Refusals and failures after which the service may have done what the request asks for. If there was no connection, or
 TLS refused it, the request never arrived."""
 
+
+# -- execution results -----------------------------------------------------------------------------------------------
 
 _ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
 """An element of XML that holds nothing but text: its name and the text."""
@@ -485,7 +516,7 @@ def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
     in_data = list[Mapping[str, Any]]()  # documented there, so fewer members are enough to recognize a result
     anywhere = list[Mapping[str, Any]]()
     for answer in (response, *_objects_in_texts(response)):
-        in_data += filter(_tells_of_a_transfer, _objects(data_of(answer)))
+        in_data += filter(_is_part_of_execution_result, _objects(data_of(answer)))
         anywhere += filter(_names_a_counterparty, _objects(answer.json.value))
     if response.json.error:  # the body may be XML: its elements are read as the members of one object
         elements = JsonObject(_ELEMENT.findall(response.start.decode("utf-8", "replace")))
@@ -502,25 +533,27 @@ def is_done(result: Mapping[str, Any]) -> bool:
 _FEWEST_FILLED = 3
 """Fewest documented members that must be filled, so that an object counts as a part of an execution result. With fewer,
 it may only repeat the code that was sent. The number is a choice."""
-_MEMBERS_OF_A_REASON = frozenset({"error", "message"})
-"""Members that say why something was refused. They are filled in any error, and tell nothing of a transfer."""
+_ERROR_AND_MESSAGE = frozenset({"error", "message"})
+"""They say why something was refused. Any error has them filled, so they do not show that there was a transfer."""
 _FEWEST_MEMBERS_OF_A_TRANSFER = 2
 """Fewest filled members that only a transfer has, such as key and bank, so that an answer that is no refusal counts as
-the data of a transfer. The number is a choice."""
-_MEMBERS_OF_ANY_ERROR = _MEMBERS_OF_A_REASON | {"status", "type", "id", "date"}
+the data of a transfer. One alone may be in the answer by chance. The number is a choice."""
+_ALSO_IN_ERRORS = _ERROR_AND_MESSAGE | {"status", "type", "id", "date"}
 """Members that both errors and execution results have. The errors are those of Spring, of RFC 9457 and of banks."""
-_MEMBERS_OF_ANY_OBJECT = _MEMBERS_OF_ANY_ERROR | {"name"}
+_ALSO_IN_OTHER_OBJECTS = _ALSO_IN_ERRORS | {"name"}
 """Members that any object may have, also one that is not about a transfer."""
 
 
-def _tells_of_a_transfer(members: Mapping[str, Any]) -> bool:
+def _is_part_of_execution_result(members: Mapping[str, Any]) -> bool:
     """True for an object under `data` that is part of an execution result: at least three of its members are filled.
 
-    Filled is a member whose value is not null, empty or 0. An object that may be an error does not count: an error has
-    no member that only a transfer has, such as `bank`, and its status is not DONE.
+    Filled is a member whose value is not null, empty or 0. The members `error` and `message`, which tell the reason of
+    a refusal, do not count. The result is False for an object that may be an error: its status is not DONE, and it has
+    no member that only a transfer has, such as `bank`.
     """
-    filled = _filled_members(members) - _MEMBERS_OF_A_REASON
-    cannot_be_an_error = bool(filled - _MEMBERS_OF_ANY_OBJECT) or is_done(members)
+    filled = _filled_members(members) - _ERROR_AND_MESSAGE
+    only_in_a_transfer = filled - _ALSO_IN_OTHER_OBJECTS  # without status, type, id, date and name
+    cannot_be_an_error = bool(only_in_a_transfer) or is_done(members)
     return len(filled) >= _FEWEST_FILLED and cannot_be_an_error
 
 
@@ -529,7 +562,7 @@ def _names_a_counterparty(members: Mapping[str, Any]) -> bool:
 
     They must be filled (not null, empty or 0). Members that any object may have, such as id and status, do not count.
     """
-    return len(_filled_members(members) - _MEMBERS_OF_ANY_OBJECT) >= _FEWEST_FILLED
+    return len(_filled_members(members) - _ALSO_IN_OTHER_OBJECTS) >= _FEWEST_FILLED
 
 
 def _filled_members(members: Mapping[str, Any]) -> set[str]:
@@ -550,6 +583,9 @@ def _is_execution_result(members: Mapping[str, Any]) -> bool:
     return len(_filled_members(members)) > len(operations()["executePix"].result) // 2
 
 
+# -- signs of success, and the objects inside an answer --------------------------------------------------------------
+
+
 def _says_success(response: Response) -> bool:
     """True if the answer says that the request succeeded: its status is DONE, or its member `Success` is true."""
     return _says_done(response) or _success_is_true(response)
@@ -565,7 +601,7 @@ def _says_done(response: Response) -> bool:
     return any(is_done(members or {}) for members in objects_with_a_status)
 
 
-@computed_when_a_large_body_is_parsed
+@computed_before_large_json_is_dropped
 @cached_on_response
 def _success_is_true(response: Response) -> bool:
     """True if a registration result says that the key was registered: its member `Success` is true.

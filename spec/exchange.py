@@ -131,17 +131,18 @@ def cached_on_response(compute: Callable[[Response], Result]) -> Callable[[Respo
 
 
 CachedFunction = TypeVar("CachedFunction", bound=Callable[["Response"], object])
-_COMPUTED_WHEN_A_LARGE_BODY_IS_PARSED: list[Callable[[Response], object]] = []
+_COMPUTED_BEFORE_LARGE_JSON_IS_DROPPED: list[Callable[[Response], object]] = []
 """The functions with the decorator below. Each stores its result with the response, so that it is computed once."""
 
 
-def computed_when_a_large_body_is_parsed(function: CachedFunction) -> CachedFunction:
+def computed_before_large_json_is_dropped(function: CachedFunction) -> CachedFunction:
     """Decorator, on top of `cached_on_response`: the function is called for a response as soon as its body is parsed.
 
     This is so for bodies of more than LARGE bytes only. Their parsed JSON is soon removed from memory, because it is
-    large. Without this decorator the body would be parsed once more for each such function that is called later.
+    large; the body itself is kept. Without this decorator the body would be parsed once more for each such function
+    that is called later. The result of the function is the same with the decorator and without it.
     """
-    _COMPUTED_WHEN_A_LARGE_BODY_IS_PARSED.append(function)
+    _COMPUTED_BEFORE_LARGE_JSON_IS_DROPPED.append(function)
     return function
 
 
@@ -222,17 +223,17 @@ class Response:
         """
         content, size_if_packed = self.content
         if self.cut:
-            return JsonText(limit=self.cut)
+            return JsonText(why_not_read=self.cut)
         if self.broken:
             return JsonText(error=self.broken)
         if size_if_packed:  # a large body
             text = _read_large(content)
-            self._compute_what_is_cached_of_a_large_body()
+            self._compute_before_large_json_is_dropped()
             return text
         return _read_medium(content) if len(content) > SMALL else _read_small(self)
 
-    def _compute_what_is_cached_of_a_large_body(self) -> None:
-        """Call each function with the decorator `computed_when_a_large_body_is_parsed` once, after the body was parsed.
+    def _compute_before_large_json_is_dropped(self) -> None:
+        """Call each function with the decorator `computed_before_large_json_is_dropped` once, as the body was parsed.
 
         Only their side effect matters: each stores its result in the attributes of the response. So later callers get
         the stored result, and the body is not parsed again for them.
@@ -241,18 +242,18 @@ class Response:
         if "was_parsed" in attributes:
             return
         attributes["was_parsed"] = True  # set before the loop, because each function asks for the JSON again
-        for compute_and_cache in _COMPUTED_WHEN_A_LARGE_BODY_IS_PARSED:
+        for compute_and_cache in _COMPUTED_BEFORE_LARGE_JSON_IS_DROPPED:
             compute_and_cache(self)
 
 
-@computed_when_a_large_body_is_parsed
+@computed_before_large_json_is_dropped
 @cached_on_response
 def json_error(response: Response) -> Text:
     """Why the body is not JSON, such as "the body is empty"; empty if it is JSON."""
     return response.json.error
 
 
-@computed_when_a_large_body_is_parsed
+@computed_before_large_json_is_dropped
 @cached_on_response
 def is_readable(response: Response) -> bool:
     """True if the body is JSON, and exceeds no limit of the suite, such as the number of values."""
@@ -291,12 +292,12 @@ class Exchange:
     beside: int = 0
     """Number of other requests of this run that were under way at some time while this request was under way; 0 if it
     was alone. An answer to one of several requests under way may be a consequence of their number."""
-    part: str = ""
-    """For a generated request, the part of the generated traffic that it belongs to, such as "stateful" or the name of
-    an operation; empty if a scenario sent it."""
+    generator: str = ""
+    """Only for a generated request, what generated it: "sequences" for a drawn sequence of operations, or the name of
+    the operation for a request that Schemathesis drew. Empty if a function of the suite wrote the request by hand."""
     spelling: tuple[str, ...] = ()
-    """The unusual ways in which the request or its credential is spelled, such as two slashes in the path, or the
-    scheme in lower case; empty if it is spelled as usual."""
+    """The unusual ways in which the request or its credential is written, such as two slashes in the path, or the
+    scheme in lower case; empty if it is written as usual."""
     supersedes: int = 0
     """Number of an earlier exchange with the same request, whose doubtful answer is replaced by this one; 0 if none is.
     The earlier answer counts no more."""
@@ -314,7 +315,7 @@ class Exchange:
     @property
     def is_generated(self) -> bool:
         """True if Hypothesis or Schemathesis drew the request; False if a function of the suite wrote it by hand."""
-        return bool(self.part)
+        return self.generator != ""
 
     @property
     def was_alone(self) -> bool:
@@ -335,7 +336,7 @@ class Exchange:
         return self.valid and not self.token_had_expired
 
 
-def named_media_type(media_type: str) -> str:
+def media_type_for_report(media_type: str) -> str:
     """The media type for a report: its name if it is a common one, else "another media type".
 
     Other media types are not shown, because a service may write anything there, even a token.

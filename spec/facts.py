@@ -98,6 +98,7 @@ def merged_facts(answers: Iterable[Facts]) -> Facts:
     types_of_answers = [_types_by_pointer(facts) for facts in facts_of_answers]
     absences = set[Fact]()
     for pointer in {pointer for pointer, _ in union}:
+        # {ABSENT} for an answer that has the object around the member, but not the member.
         if any(_types_at(pointer, types) == {ABSENT} for types in types_of_answers):
             absences.add((pointer, ABSENT))
     return union | absences
@@ -134,6 +135,8 @@ def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[
         old = _types_that_matter(_types_at(pointer, types_before))
         new = _types_that_matter(_types_at(pointer, types_after))
         contradict_each_other = bool(old and new) and old.isdisjoint(new)
+        # A link such as `next` is a text on the first page of a list and absent on the last one. That is no change of
+        # the service.
         if contradict_each_other and not _is_link_to_a_page(pointer, old | new):
             yield pointer, old, new
             if pointer == ANSWER:
@@ -149,7 +152,7 @@ def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
 
     def safe_name(part: str) -> str:
         """A part of a pointer, or `*` if it may be data. The empty part before the first slash is kept."""
-        is_safe = not part or (is_name(part) and change(part) == part)
+        is_safe = not part or (is_surely_no_data(part) and change(part) == part)
         return part if is_safe else ANY
 
     safe_facts = set[Fact]()
@@ -267,7 +270,7 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
         if isinstance(value, list):
             items.extend(value)
     facts_inside = _facts_of_members(objects, depth - 1)
-    if items:
+    if items:  # items of arrays, and members whose names may be data, are both under *
         facts_inside[ANY] = facts_inside.get(ANY, set()) | _facts_of(items, depth - 1)
     for name, inner_facts in facts_inside.items():
         facts.update((f"/{name}{pointer}", type_name) for pointer, type_name in inner_facts)
@@ -280,7 +283,8 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     Members whose names may be data, such as names of people, are all under `*`. Pointers are relative to the member.
     """
     all_names = set[str]().union(*objects)
-    names = set(islice(filter(is_name, all_names), _MOST_NAMES + 1))  # no more, because an answer may have very many
+    # One more than _MOST_NAMES shows already that there are too many: an answer may have tens of thousands.
+    names = set(islice(filter(is_surely_no_data, all_names), _MOST_NAMES + 1))
     if len(names) > _MOST_NAMES:
         names = set()  # the objects are keyed by data, so every member is under *
     values = defaultdict(list)
@@ -291,7 +295,7 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     for name in names:
         some_objects_lack_it = len(values[name]) < len(objects)
         if some_objects_lack_it:
-            facts[name].add(("", ABSENT))
+            facts[name].add(("", ABSENT))  # the empty pointer is the member itself
     return facts
 
 
@@ -318,10 +322,10 @@ def _type_of(value: object) -> str:
 # alone, so that the decision is the same for all answers of a service.
 
 
-def _words_in(file: str) -> frozenset[str]:
-    """The words in a file of the folder of this module. They are in small letters there; a line with # is a comment."""
+def _words_in(file_name: str) -> frozenset[str]:
+    """The words in a text file beside this module, such as words.txt. A line that begins with # is a comment."""
     words = set[str]()
-    for line in Path(__file__).with_name(file).read_text("utf-8").splitlines():
+    for line in Path(__file__).with_name(file_name).read_text("utf-8").splitlines():
         if not line.startswith("#"):
             words.update(line.split())
     return frozenset(words)
@@ -354,7 +358,7 @@ _WORD_IN_CAPITALS = re.compile(r"[A-Z]{2,20}")
 """A word such as PENDING, with which an interface names a status."""
 
 
-def is_name(name: str) -> bool:
+def is_surely_no_data(name: str) -> bool:
     """True if a member name is surely no data, so that a report may show it.
 
     It is a documented name in any spelling, or made of ordinary words, such as `totalItems`. A service may also name a

@@ -87,7 +87,7 @@ class JsonText:
     error: Text = ""
     """Why the text is not JSON, which is a deviation. If only NaN or Infinity is wrong, there is a value nevertheless,
     with null in its place."""
-    limit: Text = ""
+    why_not_read: Text = ""
     """The limit of the suite that the text exceeds, which is no deviation."""
     repeated: tuple[str, ...] = ()
     """Names that an object has twice."""
@@ -96,7 +96,7 @@ class JsonText:
     @property
     def readable(self) -> bool:
         """True if the text is JSON, and exceeds no limit of the suite."""
-        return not self.error and not self.limit
+        return not self.error and not self.why_not_read
 
 
 def read_json(body: bytes) -> JsonText:
@@ -112,7 +112,7 @@ def read_json(body: bytes) -> JsonText:
         return JsonText(error=say("the body is empty"))
     limit = _exceeded_limit(text)
     if limit:
-        return JsonText(limit=limit)
+        return JsonText(why_not_read=limit)
     return _parse(text, has_byte_order_mark=has_byte_order_mark)
 
 
@@ -255,6 +255,8 @@ def _exceeded_limit(text: str) -> Text:
 
     It is found before the text is parsed, because parsing would take the memory that the limit saves.
     """
+    # Each string has at least one quotation mark and each further value a comma. So a text within both numbers cannot
+    # reach the number of strings at which the loop below gives up.
     has_few_values = text.count('"') <= 2 * MAX_VALUES and text.count(",") <= MAX_VALUES
     if has_few_values and text.count("[") + text.count("{") <= MAX_DEPTH:
         return ""  # so few signs cannot make too many values or levels; this is quick, and enough for most texts
@@ -268,7 +270,9 @@ def _exceeded_limit(text: str) -> Text:
             depth -= 1
         if depth > MAX_DEPTH:
             return say("nested deeper than {most} levels", most=MAX_DEPTH)
-        if count > 2 * MAX_VALUES:  # two strings for each value: a member has a name and may have a text as its value
+        # At most two strings for each value: a member has a name, and may have a text as its value. Brackets are
+        # counted with the strings, because an array or object is a value, too.
+        if count > 2 * MAX_VALUES:
             return too_many_values
     return too_many_values if text.count(",") > MAX_VALUES else ""
 

@@ -88,6 +88,14 @@ class Listing:
     """One successful answer to listPixKeys.
 
     `key_at` is the JSON pointer to its keys, with * for every item, if the profile names it.
+
+    | method | true if |
+    |---|---|
+    | `shows` | a text that may be a key is this key |
+    | `shows_elsewhere` | the list has the key, but not at `key_at` |
+    | `may_show` | any part of the list may be the key; in doubt it is true |
+    | `may_show_masked` | a masked text of the list may be the key |
+    | `hides_keys` | any key at `key_at` is masked or cut |
     """
 
     def __init__(self, exchange: Exchange, key_at: str | None = None) -> None:
@@ -99,14 +107,16 @@ class Listing:
         self._headers = exchange.response.headers if exchange.response else ()
         self._value = text.value if text else None
         self._pointer = parts_of_pointer(key_at) if key_at else []
+        # With _ABSENT for each item that has no value at `key_at`.
         at_pointer = list(_values_at(self._value, self._pointer)) if key_at else []
-        has_only_keys = all(map(_is_text, at_pointer))
-        self._lacks_a_key = not key_at or not has_only_keys  # True if an item of the list has no key at `key_at`
+        each_item_has_a_key = bool(key_at) and all(map(_is_text_or_number, at_pointer))
+        # True also if the profile has no `key_at`, because then nobody knows where the keys are.
+        self._some_item_has_no_key = not each_item_has_a_key
         self.number = exchange.number
         """The number of the exchange."""
         self.is_readable = bool(text and text.readable)
         """True if it is JSON, and exceeds no limit of the suite."""
-        self.values = [str(value) for value in at_pointer if _is_text(value)]
+        self.values = [str(value) for value in at_pointer if _is_text_or_number(value)]
         """The keys at `key_at`, with repeats."""
         self.keys = frozenset(self.values)
         """The distinct keys at `key_at`."""
@@ -118,14 +128,15 @@ class Listing:
 
     @cached_property
     def all_texts(self) -> frozenset[str]:
-        """Every text, number and member name of the list as text, because each may be a key.
+        """Every text, number and member name of the list as text, because each may be a key. Array indexes are not.
 
         It is computed at the first use, because a list may have 100,000 values. Often it is not needed: if the profile
         says where the keys are (`key_at`), only the texts there are keys.
         """
         texts = set[str]()
         for path, value in self._leaves:
-            texts.update(str(part) for part in (*path, value) if _is_text(part))
+            # An index of an array in the path is an int, and a number of the list a Decimal. Only the latter counts.
+            texts.update(str(part) for part in (*path, value) if _is_text_or_number(part))
         return frozenset(texts)
 
     @property
@@ -179,7 +190,7 @@ class Listing:
         those that are masked or cut are returned. If not, all strings of the list with a sign of a mask are returned.
         """
         if self.values:
-            return Counter(text for text in self.values if len(text) <= _LONGEST_MASKED and _is_masked(text))
+            return Counter(text for text in self.values if len(text) <= _LONGEST_MASKED and _is_masked_or_cut(text))
         texts = [value for _, value in self._leaves if isinstance(value, str) and len(value) <= _LONGEST_MASKED]
         return Counter(filter(has_mask, texts))
 
@@ -213,7 +224,7 @@ class Listing:
 
         Only the texts at `key_at` count, where the profile says that keys are.
         """
-        return any(map(_is_masked, self.values))
+        return any(map(_is_masked_or_cut, self.values))
 
     def may_show_masked(self, key: str, before: Listing | None = None) -> bool:
         """True if a masked text of the list, such as `+55*******4321`, may be the key.
@@ -225,7 +236,7 @@ class Listing:
         if before:
             masked_texts = masked_texts - before._masked_texts
         has_too_many = len(masked_texts) > _MOST_MASKED
-        return has_too_many or any(_may_be_masked_form_of(key, text) for text in masked_texts)
+        return has_too_many or any(_may_show_key_masked(text, key) for text in masked_texts)
 
     @property
     def incomplete(self) -> Text:
@@ -235,7 +246,7 @@ class Listing:
         """
         if not self.is_readable:
             return say("the list of keys cannot be read")
-        if self._lacks_a_key:
+        if self._some_item_has_no_key:
             return NOT_AT_KEY_AT
         if self._has_further_pages:
             return say("the list of keys is not complete: it says that there are more")
@@ -264,12 +275,14 @@ class Listing:
         """
         leads_to_next_part = any(map(_NEXT_PART.fullmatch, names))
         if leads_to_next_part:
-            is_empty = value in (None, False, "", 0, {}) or value == []  # so at the end of the list
+            is_empty = value in (None, False, "", 0, {}, [])  # an empty `next` means that this is the last part
             return not is_empty
         own_name = names[-1]
         if own_name == "last":  # the web framework Spring writes `"last": false` if there are further pages
             return value is False
-        if own_name in _OWN_PAGE:  # about this part only; without this line `page` would count as a number of pages
+        # `page` or `pageSize` is about the part that this answer shows, and does not say whether there are more.
+        # Without these lines, `page` would match the pattern for the number of all pages.
+        if own_name in _OWN_PAGE:
             return False
         if _NUMBER_OF_PAGES.fullmatch(own_name):
             return _number_of(value) > 1
@@ -285,7 +298,9 @@ class Listing:
 
         A key that is spread over several members, such as the two sides of an e-mail address, is whole in this text.
         """
-        return "".join(_letters_and_digits(_written_out(value)) for _, value in self._leaves if _is_text(value))
+        return "".join(
+            _letters_and_digits(_written_out(value)) for _, value in self._leaves if _is_text_or_number(value)
+        )
 
     def _has_the_parts_of(self, number: str) -> bool:
         """True if members of one item, put together in any order, make up the end of a number.
@@ -303,7 +318,7 @@ class Listing:
         """
         digits_by_holder: dict[JsonPath, set[str]] = {}
         for path, value in self._leaves:
-            digits = _digits(_written_out(value)) if _is_text(value) else ""
+            digits = _digits(_written_out(value)) if _is_text_or_number(value) else ""
             if len(digits) < 2:  # any number can be put together from single digits
                 continue
             for length in range(len(path)):  # for each object and array around the value
@@ -316,8 +331,9 @@ class Listing:
     def values_beside(self, key: str) -> set[ValuesBeside]:
         """What the list says about a key: names and values beside it, such as {("0/status", "ACTIVE")}.
 
-        There is one such set for each item that has the key where the profile says that keys are (`key_at`). By
-        comparing the sets of two keys, the run finds out whether a key is listed in the same state as an accepted key.
+        The 0 in `0/status` is the outermost object of the item, and 1 an object inside it. There is one such set for
+        each item that has the key where the profile says that keys are (`key_at`). By comparing the sets of two keys,
+        the run finds out whether a key is listed in the same state as an accepted key.
         """
         # False if the items are no objects but the keys themselves: ["a@b.example", "c@b.example"].
         is_a_member = self._pointer[-1:] != [_ANY_ITEM]
@@ -341,7 +357,7 @@ def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
         yield value
         return
     name, *further_parts = pointer_parts
-    if isinstance(value, list):
+    if isinstance(value, list):  # the parts of a pointer are texts, also if they are indexes
         members = {str(index): item for index, item in enumerate(value)}
     else:
         members = value if isinstance(value, dict) else {}
@@ -360,7 +376,8 @@ def _values_with_holders(
     """The values inside `value` at a JSON pointer in which * is every item, each with the objects around it.
 
     The first of these objects (`holders`) is the item of the list, and the last one has the value as a member. Objects
-    around the item do not count, because what they say is about all items.
+    around the item do not count, because what they say is about all items. `holders` and `is_in_an_item` are for the
+    recursive calls: what is known from the parts of the pointer before.
     """
     if not pointer_parts:  # the end of the pointer
         yield value, holders
@@ -389,8 +406,8 @@ def _values_in_holders(holders: tuple[Any, ...], key: str, *, is_a_member: bool)
             is_direct_member = len(path) == 1
             if is_own_object or is_direct_member:
                 # An index of an array differs from key to key, so it is written as *.
-                names = [_ANY_ITEM if isinstance(part, int) else _without_varying(part, key) for part in path]
-                values.add(("/".join([str(depth), *names]), _without_varying(value, key)))
+                names = [_ANY_ITEM if isinstance(part, int) else _with_placeholders(part, key) for part in path]
+                values.add(("/".join([str(depth), *names]), _with_placeholders(value, key)))
     return frozenset(values)
 
 
@@ -401,8 +418,8 @@ _LARGE = 1_000_000
 choice."""
 
 
-def _without_varying(value: Any, key: str) -> str:
-    """A value as text, with a placeholder instead of anything that differs from key to key.
+def _with_placeholders(value: Any, key: str) -> str:
+    """A value as text, with placeholders for what differs from key to key.
 
     The key itself becomes `<key>`, its type `<type>`, a time or an identifier `#`. So the values beside two keys are
     equal if the keys have the same status.
@@ -412,7 +429,9 @@ def _without_varying(value: Any, key: str) -> str:
     if isinstance(value, str):
         if value.upper() in KEY_TYPES:
             return "<type>"
-        return VARYING.sub("#", value) if len(value) >= _LONG else value
+        if len(value) < _LONG:  # a short text such as `v2` is no time and no identifier
+            return value
+        return VARYING.sub("#", value)
     # A large number may be a time in seconds since 1970. A HugeNumber has more than 1,000 digits.
     is_large = abs(value) >= _LARGE if isinstance(value, Decimal) else isinstance(value, HugeNumber)
     return "#" if is_large else str(value)
@@ -421,7 +440,7 @@ def _without_varying(value: Any, key: str) -> str:
 # -- keys that are masked or cut ----------------------------------------------------------------------------------
 
 
-def _is_masked(text: str) -> bool:
+def _is_masked_or_cut(text: str) -> bool:
     """True if a text may be a key with hidden characters: `+55*******4321`, or the end of a number, such as 4321."""
     is_short = len(_letters_and_digits(text)) < _LAST_DIGITS and "@" not in text
     may_be_end_of_number = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
@@ -438,7 +457,7 @@ def may_be_random_key(text: str) -> bool:
     return not _OF_ANOTHER_TYPE.fullmatch(text)
 
 
-def _may_be_masked_form_of(key: str, masked_text: str) -> bool:
+def _may_show_key_masked(masked_text: str, key: str) -> bool:
     """True if a masked text may be the key: the key has the visible pieces of the text, in the same order.
 
     `+55*******4321` has the pieces `55` and `4321`. A text that is no number must also begin and end as the key does. A
@@ -473,9 +492,13 @@ def _letters_and_digits_of_key(key: str) -> str:
     return _letters_and_digits(key)
 
 
-def may_be_masked(text: str, key: str) -> bool:
-    """True if the text may be the key with some of its characters hidden: `m***@b.example` for `maria@b.example`."""
-    if not _is_masked(text):
+def is_masked_form_of(text: str, key: str) -> bool:
+    """True if the text may be the key with some of its characters hidden: `m***@b.example` for `maria@b.example`.
+
+    Unlike in `_may_show_key_masked`, punctuation counts, and both ends must agree: `***4321` may be a key that ends in
+    4321, but `***-4321` is not.
+    """
+    if not _is_masked_or_cut(text):
         return False
     pieces = re.split(rf"(?:{_MASK.pattern})+", text, flags=re.IGNORECASE)  # what is between the signs of a mask
     pattern = ".*".join(map(re.escape, pieces))  # any characters may be hidden between two pieces
@@ -502,7 +525,7 @@ def _ends_with_parts(number: str, parts: set[str]) -> bool:
 
 def _number_of(value: Any) -> int:
     """A number, or a text of digits, as an integer; 0 for anything else. Used for members such as `total`."""
-    text = str(value) if _is_text(value) else ""
+    text = str(value) if _is_text_or_number(value) else ""
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0  # no account has more keys than nine digits can say
 
 
@@ -532,10 +555,10 @@ def _letters_and_digits(text: str) -> str:
 
 def _is_the_key(value: Any, key: str) -> bool:
     """True if a value of the list is the key, in any punctuation and letter case."""
-    return _is_text(value) and bool(plain(key)) and plain(str(value)) == plain(key)
+    return _is_text_or_number(value) and bool(plain(key)) and plain(str(value)) == plain(key)
 
 
-def _is_text(value: Any) -> bool:
+def _is_text_or_number(value: Any) -> bool:
     """True for a text or a number, which is a `Decimal` here: a service may write a key such as a CPF as either."""
     return isinstance(value, str | Decimal)
 

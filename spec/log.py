@@ -82,25 +82,26 @@ class Log:
         """
         return [exchange for exchange in self.of(operation, *purposes) if exchange.number]  # 0 if it was not sent
 
-    def valid(self, operation: str, part: str = "") -> list[Exchange]:
+    def valid(self, operation: str, generator: str = "") -> list[Exchange]:
         """The valid requests to an operation: for them the interface document promises a success.
 
-        They are the requests that scenarios (functions that send requests for a purpose) sent. If `part` names a part
-        of the generated traffic, such as "stateful", they are the generated requests of that part instead.
+        They are the requests that scenarios (functions that send requests for a purpose) sent. If `generator` is given,
+        such as "sequences", they are the requests that were generated under this name instead.
         """
         valid = [exchange for exchange in self._exchanges if exchange.valid and exchange.operation == operation]
-        return [exchange for exchange in self._not_superseded(valid) if exchange.part == part]
+        return [exchange for exchange in self._not_superseded(valid) if exchange.generator == generator]
 
-    def targeted(self, operation: str | None = None) -> list[Exchange]:
+    def sent_by_scenarios(self, operation: str | None = None) -> list[Exchange]:
         """The requests that scenarios sent to an operation (to any operation if it is None), not the generated ones."""
         return [exchange for exchange in self._not_superseded(self.attempts(operation)) if not exchange.is_generated]
 
     def generated(self, operation: str) -> list[Exchange]:
         """The requests to an operation that Schemathesis drew, also those that were not sent.
 
-        Requests of drawn sequences are not among them, because their part is "stateful" and not the operation.
+        Their `generator` is the name of the operation. That of requests in drawn sequences is "sequences", so these are
+        not in the result.
         """
-        return self._not_superseded([exchange for exchange in self._exchanges if exchange.part == operation])
+        return self._not_superseded([exchange for exchange in self._exchanges if exchange.generator == operation])
 
     def attempts(self, operation: str | None = None) -> list[Exchange]:
         """Every request that was sent to an operation (to any operation if it is None).

@@ -31,7 +31,7 @@ from spec.answers import (
     refuses_the_token,
     registered,
 )
-from spec.exchange import LARGE, VALID, Exchange, Response, cached_on_response, named_media_type
+from spec.exchange import LARGE, VALID, Exchange, Response, cached_on_response, media_type_for_report
 from spec.facts import Facts, facts_of, words_as_facts
 from spec.key_list import VARYING
 from spec.log import Log
@@ -115,7 +115,7 @@ def answer_without_body(response: Response) -> str:
     """
     parts = [str(response.status)]
     if response.media_type:
-        parts.append(named_media_type(response.media_type))
+        parts.append(media_type_for_report(response.media_type))
     values = {name: response.header(name) for name in _HEADERS_OF_A_REFUSAL}
     headers = "; ".join(f"{name}: {_header_in_words(name, value)}" for name, value in values.items() if value)
     if headers:
@@ -127,7 +127,7 @@ def answer_without_body(response: Response) -> str:
 def _facts_in(response: Response) -> Facts:
     """Pairs of a JSON pointer and a type, such as ("/data/id", "string"), for the body; none if it is not JSON."""
     text = response.json
-    return facts_of(text.value) if text.readable and response.size else frozenset()
+    return facts_of(text.value) if text.readable else frozenset()
 
 
 def _header_in_words(name: str, value: str) -> str:
@@ -174,8 +174,9 @@ def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
     heads = {fingerprint[:_HEAD_OF_A_FINGERPRINT] for fingerprint in fingerprints}
     if is_unanswered or len(heads) > 1:
         return False
-    # The fingerprints are compared element by element, such as the third word of each body. If a fingerprint is shorter
-    # than the others, its missing elements are None.
+    # The fingerprints are compared element by element, such as the third word of each body. An element may differ only
+    # where the references differ from each other. If a fingerprint is shorter than the others, its missing elements are
+    # None.
     for element, *reference_elements in zip_longest(*fingerprints):
         varies_among_references = len(set(reference_elements)) > 1  # such as a request id: it differs in every answer
         if element not in reference_elements and not varies_among_references:

@@ -15,7 +15,7 @@ from typing import Any
 from stdnum.br import cnpj, cpf
 
 from environments.profiles.model import Profile
-from spec.facts import is_name
+from spec.facts import is_surely_no_data
 from spec.json_text import JsonPath, folded, leaves_of
 from spec.key_list import UUID, has_mask
 
@@ -77,7 +77,7 @@ def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
     pointers: list[str] = []
     for place, values in values_by_place.items():
         has_only_keys = all(_is_a_key(value, own_keys) for value in values)
-        may_be_shown = all(name == "*" or is_name(str(name)) for name in place)
+        may_be_shown = all(name == "*" or is_surely_no_data(str(name)) for name in place)
         if "*" in place and has_only_keys and may_be_shown:
             pointers.append("/" + "/".join(map(str, place)))
     return list(filter(_is_named_like_a_key, pointers)) or pointers

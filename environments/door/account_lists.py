@@ -19,7 +19,7 @@ from collections import Counter
 from environments.door.bodies import texts_of
 from spec.answers import is_granted
 from spec.exchange import Exchange
-from spec.key_list import Listing, may_be_masked, may_be_random_key, plain
+from spec.key_list import Listing, is_masked_form_of, may_be_random_key, plain
 
 
 class AccountLists:
@@ -144,7 +144,7 @@ class AccountLists:
 
         The list may show the key in another letter case or punctuation, or masked, such as `+55*******4321`.
         """
-        return any(plain(text) == plain(key) or may_be_masked(text, key) for key in self._named_in_deletions)
+        return any(plain(text) == plain(key) or is_masked_form_of(text, key) for key in self._named_in_deletions)
 
     def _note_missing_keys(self, listing: Listing, account: str) -> None:
         """Note in `vanished` the keys that are missing from this list of an account and from its previous list.

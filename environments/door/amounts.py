@@ -1,4 +1,5 @@
-"""The amounts of transfers: off a sandbox, no transfer is prepared for more than the profile says, nor for 0 or less.
+"""The amounts of transfers: at a real service, no transfer is prepared for more than the profile says, nor for 0 or
+less.
 
 The door asks `Amounts.check` before it sends a request, so that amounts drawn at random are checked as well.
 The profile is the file with the settings of a run. It has a body for each operation that prepares a transfer.

@@ -280,14 +280,16 @@ class Backoff:
     def _note_outage(self, sending: Sending) -> None:
         """Note how long only a gateway (502, 503, 504) answers for an operation. The report names such an outage.
 
-        It begins with the first request that the gateway answers. Any other answer ends it. A request without an answer
-        changes nothing.
+        The outage begins with the first request that the gateway answers. Any other answer ends it. A request without
+        an answer changes nothing.
         """
-        exchange, now = sending.exchange, self._run_end.clock()
+        exchange = sending.exchange
         if exchange.response is None:
             return
+        now = self._run_end.clock()
         if refusal_kind(exchange.response) is RefusalKind.GATEWAY:
-            outage = self._outages.setdefault(exchange.operation, _Outage(now - exchange.elapsed_s, now))
+            sent_at = now - exchange.elapsed_s
+            outage = self._outages.setdefault(exchange.operation, _Outage(sent_at, now))
             outage.until = now
             outage.statuses.add(exchange.response.status)
         elif exchange.operation in self._outages:

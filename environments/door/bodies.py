@@ -106,8 +106,8 @@ def contains_key(text: str, key: str) -> bool:
     """
     if key not in text:  # a fast answer, because texts and keys may be long
         return False
-    has_no_letter_or_digit_beside = rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])"
-    return re.search(has_no_letter_or_digit_beside, text) is not None
+    key_as_whole_word = rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])"  # no letter or digit before or behind it
+    return re.search(key_as_whole_word, text) is not None
 
 
 def _read(body: bytes) -> Any:

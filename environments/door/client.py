@@ -48,22 +48,23 @@ class Client:
     ) -> None:
         """Send through this door, with these headers in every request. No purpose is set so far."""
         self.door = door
-        self._headers, self._correlation_header = headers, correlation_header
-        self.part = ""
-        """For requests that are drawn at random, a name that tells which test judges them; empty for other requests."""
+        self._headers = headers
+        self._correlation_header = correlation_header
+        self.generator = ""
+        """What draws the requests at random: `sequences`, or the name of their operation; empty for other requests."""
         self.token_is_refused = False
         """True if the first requests of the run (preflight.py) found no operation that accepts the token."""
         self.knows_no_path = False
         """True if the first requests of the run found that documented paths get the 404 of an undocumented one."""
         self._purpose: Purpose | None = None
 
-    def of_part(self, name: str) -> Client:
-        """A copy of this client for requests that are drawn at random. All of its exchanges have this part name.
+    def of_generator(self, name: str) -> Client:
+        """A copy of this client for requests that are drawn at random. All of its exchanges have this `generator`.
 
-        The tests of random requests find the exchanges of their part by this name.
+        The tests of random requests find their exchanges by this name: `sequences`, or an operation.
         """
         client = copy(self)
-        client.part = name
+        client.generator = name
         return client
 
     def with_purpose(self, purpose: Purpose) -> Client:
@@ -110,7 +111,7 @@ class Client:
         request = self._request(documented.method, path + query, credential=credential, **content)
         for way in spelling:
             write_in_way(request, way)
-        intent = Intent(operation, credential, valid, self.part, spelling, purpose or self._purpose, unusual)
+        intent = Intent(operation, credential, valid, self.generator, spelling, purpose or self._purpose, unusual)
         return self.door.send(request, intent)
 
     def send_to_siblings(

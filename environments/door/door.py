@@ -305,12 +305,12 @@ class Door:
         finally:
             barrier.abort()  # if `send` has sent nothing, the other thread must not wait any longer
 
-    def note(self, about: NoteSubject, text: Text, operation: str = "") -> None:
+    def note(self, subject: NoteSubject, text: Text, operation: str = "") -> None:
         """Keep a line of text for the report.
 
         A note about CUT says why not all requests of an operation are sent, and names the operation.
         """
-        if about is NoteSubject.CUT:
+        if subject is NoteSubject.CUT:
             self.unsent[text].add(operation)
         else:
             self.guard.notes.append(text)
@@ -334,7 +334,7 @@ class Door:
             path=self.permission.path(request),
         )
         may_clean_up = intent.credential == VALID and not intent.is_generated
-        sending.cleans_up = may_clean_up and self.keys.may_be_cleaned_up_by(sending)
+        sending.cleans_up = may_clean_up and self.keys.helps_to_clean_up(sending)
         return sending
 
     def _send_through_policies(self, sending: Sending) -> Exchange:
@@ -387,7 +387,7 @@ class Door:
         or whether the service can still be reached. No test judges it, so it is sent as a request that need not
         succeed.
         """
-        intent = replace(_intent_of(earlier), valid=False, part="", purpose=DoorPurpose.IS_STILL_GRANTED)
+        intent = replace(_intent_of(earlier), valid=False, generator="", purpose=DoorPurpose.IS_STILL_GRANTED)
         return self._send_alone(_http_request_of(earlier.request), intent)
 
     def _read_keys(self, change: Sending, account: str) -> Exchange | None:
@@ -610,7 +610,7 @@ def _intent_of(exchange: Exchange) -> Intent:
 
     Its purpose is left out, because it is sent again for another reason.
     """
-    return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.part, exchange.spelling)
+    return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.generator, exchange.spelling)
 
 
 def _http_request_of(request: Request) -> requests.PreparedRequest:

@@ -71,12 +71,12 @@ class Identifiers:
         """Raises ForbiddenError for a request that may touch an account or a key of somebody else.
 
         Permitted are accounts and keys of the profile (the settings of the run), those that the suite made up, and keys
-        that runs registered.
+        that runs registered. Any other account or key is called foreign here.
 
         | request | is refused because of |
         |---|---|
-        | any | another account in the path |
-        | registers or deletes a key, or prepares a transfer | another account or key in the body |
+        | any | a foreign account in the path |
+        | registers or deletes a key, or prepares a transfer | a foreign account or key in the body |
         | registers or deletes a key at an account of the profile | a malformed body, see `_refuse_malformed` |
 
         The last row is there because a service may take a malformed body for a deletion of all keys.
@@ -95,9 +95,8 @@ class Identifiers:
             _refuse_unreadable(sending.plain_request.body)
             leaves = []  # no JSON, so it has no values that could be looked at one by one
         self._refuse_identifiers_of_others(sending, leaves)
-        names_account_of_profile = bool(accounts_of_profile_in_path) or any(
-            leaf in self._profile.accounts for _, leaf in leaves
-        )
+        body_names_account = any(leaf in self._profile.accounts for _, leaf in leaves)
+        names_account_of_profile = bool(accounts_of_profile_in_path) or body_names_account
         changes_keys = not sending.reachable_operations.isdisjoint(_CHANGE_KEYS)
         if names_account_of_profile and changes_keys:
             self._refuse_malformed(sending, leaves)
@@ -105,10 +104,11 @@ class Identifiers:
     def _find_texts_of_profile(self) -> frozenset[str]:
         """Every text and number that a body may have because the profile (the settings of the run) has it.
 
-        The profile has them in its accounts, its keys, and its request bodies with each key filled in.
+        The profile has them in its accounts, its keys, and its request bodies with each key filled in. The documented
+        key types, such as EMAIL, are added, because every registration has one.
         """
         texts = {*self._profile_keys, *self._profile.accounts, *KEY_TYPES}
-        # Bodies are sent without a key, too: as a malformed registration, or to have the service make a RANDOM key.
+        # Some bodies are sent without a key: malformed registrations, and those that ask the service to make a key.
         empty_keys = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
         for key in (*self._profile.pix_keys, *empty_keys):
             texts |= self._texts_of_bodies_with_key(key)

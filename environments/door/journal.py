@@ -36,13 +36,13 @@ from environments.door.event_log import (
     replace_file,
 )
 from spec.answers import (
-    NO_ANSWER_OF_THE_SERVICE,
     NOT_SUPPORTED,
+    TIMEOUT_STATUSES,
     RefusalKind,
     execution_results,
     grants_protected_result,
     is_done,
-    is_partly_unread,
+    may_have_unread_result,
     refusal_or_failure,
     says_done_in_words,
 )
@@ -228,9 +228,9 @@ class Journal(EventLog):
             signed_number = self._signed_number_of_lines()
             self._append_event(lines, self._new(canonical(code), event, **clear))
             self._write_lines(lines)
-            # If the number was missing or edited, or if lines were removed, `fault` must find that later, too. So a
-            # missing number stays missing, and an existing number never gets smaller: it stays greater than the number
-            # of lines if some were removed.
+            # If the number was missing or edited, or if lines were removed, `fault` must still find that later. So a
+            # missing number stays missing, and an existing number never gets smaller. Example: the number is 8, but
+            # only 5 lines are left. With the new line there are 6 lines, and the number is 9.
             if signed_number is not None:
                 self._write_count(max(signed_number + 1, len(lines)))
 
@@ -377,7 +377,7 @@ def outcome_of(
             )
         if _may_hide_an_execution(response, is_refusal=is_refused):
             return Outcome.UNKNOWN
-    has_no_answer_of_service = response.status >= 500 or response.status in NO_ANSWER_OF_THE_SERVICE
+    has_no_answer_of_service = response.status >= 500 or response.status in TIMEOUT_STATUSES
     if not executes:
         return _outcome_with_wrong_token(exchange, response, has_no_answer_of_service=has_no_answer_of_service)
     if kind is None:
@@ -404,10 +404,10 @@ def _may_hide_an_execution(response: Response, *, is_refusal: bool) -> bool:
     It may say so in a part that the suite did not read, or in words such as "DONE". If a limit of the suite cut the
     answer, nobody knows whether it is a success or a refusal, so this holds for any such answer.
     """
-    is_cut_by_suite = response.json.limit
+    is_cut_by_suite = response.json.why_not_read
     if is_cut_by_suite:
         return True
-    return is_refusal and (is_partly_unread(response) or says_done_in_words(response))
+    return is_refusal and (may_have_unread_result(response) or says_done_in_words(response))
 
 
 def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_answer_of_service: bool) -> Outcome:

@@ -165,7 +165,8 @@ class KeyChanges:
         in a list) nobody can tell which texts of a list are keys.
         """
         _, key_type = key_and_type_in(sending.exchange.request.body)
-        may_have_effect = registered(sending.exchange) or is_uncertain_registration(sending.exchange)  # not if refused
+        # A registration that was refused has replaced no key.
+        may_have_effect = registered(sending.exchange) or is_uncertain_registration(sending.exchange)
         can_compare = self._may_read and self._keys.lists.key_at is not None
         if may_have_effect and can_compare and key_type not in self._compared_types:
             self._compared_types.add(key_type)
@@ -290,7 +291,7 @@ def _registers(sending: Sending) -> bool:
 
 
 def _may_delete(sending: Sending) -> bool:
-    """True for every request with the method DELETE, because a service may delete at an undocumented path, too."""
+    """True for every request with the method DELETE, because a service may also delete at an undocumented path."""
     return sending.request.method == "DELETE"
 
 

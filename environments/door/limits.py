@@ -74,7 +74,7 @@ class Budget:
         self._with_synthetic_identifiers = Counter[str]()  # wrong tokens in requests with synthetic identifiers alone
         # After the first code is executed, it is sent again with wrong tokens. That is safe, because nothing is left to
         # execute. So many wrong tokens are reserved for these requests, by operation.
-        self._kept_for_executed_code = Counter[str]()
+        self._reserved_for_executed_code = Counter[str]()
         # By operation and code or key type, the first request without a token, which does not count as a wrong token.
         self._first_without_token: dict[tuple[str, str], Sending] = {}
         self._prepared = Counter[_Preparation]()  # transfers that may have been prepared
@@ -114,12 +114,12 @@ class Budget:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
             self._with_synthetic_identifiers[operation] += 1
             return
-        kept = 0 if sending.resends_executed_code else self._kept_for_executed_code[operation]
+        kept = 0 if sending.resends_executed_code else self._reserved_for_executed_code[operation]
         if self._counts[operation] + kept >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
         self._counts[operation] += 1
         if sending.resends_executed_code:
-            self._kept_for_executed_code[operation] -= 1
+            self._reserved_for_executed_code[operation] -= 1
 
     def wrong_tokens_left_for_synthetic(self, operation: str) -> int:
         """Number of wrong tokens that may still be sent to the operation in requests whose identifiers are all made up.
@@ -146,7 +146,8 @@ class Budget:
             return True
         has_wrong_token = bool(sending.request.headers.get("Authorization"))
         if sending.intent.operation not in OPERATIONS_WITH_DOCUMENTED_TOKEN:
-            # Few such requests are sent, so they need no limit. But a limit of 0 means: send no wrong token at all.
+            # The limit is for the two operations that document the token. But 0 is what the documentation recommends
+            # for a service that locks callers out, so with 0 no operation gets a wrong token.
             limit_forbids_wrong_tokens = self.limits.wrong_tokens == 0
             return has_wrong_token and limit_forbids_wrong_tokens
         if not _has_real_code_or_account(sending):
@@ -173,12 +174,12 @@ class Budget:
         self._next_request_at = this_request_at + 1 / self.limits.rate
         self.run_end.sleep(this_request_at - now)
 
-    def keep_for_executed_code(self, operation: str, tokens: int) -> None:
-        """Keep so many wrong tokens of the limit for the first executed code of this operation.
+    def reserve_for_executed_code(self, operation: str, tokens: int) -> None:
+        """Reserve so many wrong tokens of the limit for the first executed code of this operation.
 
-        After its execution the code is sent again with them, because nothing is left to execute.
+        After its execution the code is sent again with wrong tokens. That is safe, because nothing is left to execute.
         """
-        self._kept_for_executed_code[operation] = tokens
+        self._reserved_for_executed_code[operation] = tokens
 
     def release_execution(self) -> None:
         """Count one execution less, because a request that was counted before it was sent has executed nothing."""
@@ -240,8 +241,8 @@ class Budget:
         """Count a transfer against `limits.transfers` while a request that may prepare it is sent in the `with` block.
 
         If the answer shows that nothing was prepared, the transfer does not count any more. If other requests that are
-        not answered so far may use up the limit, this one waits for their answers. Raises LimitError if the limit is
-        reached then. Requests to operations that prepare no transfers just pass.
+        not answered so far may use up the limit, this request waits for their answers. Raises LimitError if the limit
+        is reached then. Requests to operations that prepare no transfers just pass.
         """
         operation = sending.intent.operation
         if operation not in PREPARING_OPERATIONS:

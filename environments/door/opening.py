@@ -1,7 +1,8 @@
 """Opens the door of a run, which is the only way by which requests reach the service, and the client that uses it.
 
-A door has a budget (the limits of the profile), off a sandbox a journal (a file with the transaction codes that runs
-sent) and a key record (a file with the PIX keys that runs registered).
+A door has a budget (the limits of the profile) and a key record (a file with the PIX keys that runs registered). At a
+real service it also has a journal (a file with the transaction codes that runs sent). A sandbox (a test system without
+real money) needs none.
 
 This module also decides where both files are: in the folder of the user's state (XDG Base Directory Specification), or
 beside the journal that the profile names.
@@ -93,7 +94,7 @@ def _door(
 ) -> Door:
     """A door (through which all requests are sent) with these parts.
 
-    Off a sandbox, the door checks the values in each request:
+    At a real service, the door checks the values in each request:
 
     - An amount may be at most the amount in the profile (the settings of the run).
     - An account or a key belongs to the profile, was made up by the suite, or was registered by a run.
@@ -107,7 +108,8 @@ def _door(
         is_sandbox=profile.is_sandbox,
         key_at=profile.key_at,
     )
-    check_amounts, check_identifiers = permit_everything, permit_everything
+    check_amounts = permit_everything
+    check_identifiers = permit_everything
     if not profile.is_sandbox:
         check_amounts = Amounts.of(profile).check
         check_identifiers = Identifiers(profile, keys).check

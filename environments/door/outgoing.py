@@ -39,7 +39,7 @@ class Intent:
     operation: str  # such as "listPixKeys"; empty for an undocumented path
     credential: str = VALID  # what is sent as the token: a name such as "no header" or "the token cut short"
     valid: bool = False  # True if the interface document promises success
-    part: str = ""  # of a generated request: the part of the generated traffic that judges its answer; else empty
+    generator: str = ""  # of a generated request: what generated it, `sequences` or an operation; else empty
     spelling: tuple[str, ...] = ()  # unusual ways in which the request is written, such as two slashes in the path
     purpose: Purpose | None = None  # why it is sent
     unusual: tuple[str, str] = ("", "")  # of an invalid request: the part that is invalid, and in which way
@@ -48,9 +48,9 @@ class Intent:
     def is_generated(self) -> bool:
         """True if the request was drawn at random (by Hypothesis or Schemathesis); false if a test planned it.
 
-        Only a drawn request has a `part`, the name of the group of drawn requests to which it belongs.
+        Only a drawn request has a `generator`, the name of the part of the suite that drew it.
         """
-        return bool(self.part)
+        return bool(self.generator)
 
 
 @dataclass(eq=False)
@@ -136,7 +136,7 @@ class Sending:
 
         `requests` keeps some headers as bytes, and some bodies as texts.
         """
-        headers = tuple((str(name), _text(value)) for name, value in self.request.headers.items())
+        headers = tuple((str(name), _header_value_as_text(value)) for name, value in self.request.headers.items())
         body = self.request.body or b""
         body = body.encode() if isinstance(body, str) else bytes(body)
         return Request(self.request.method or "", self.request.url or "", headers, body)
@@ -148,9 +148,9 @@ Decision = Callable[[Sending], bool | None]
 """One step of the door after an answer. It returns true if the request is to be sent again."""
 
 
-def _text(value: object) -> str:
-    """The value of a header as a text. `requests` keeps some values as bytes, which are read as Latin-1.
+def _header_value_as_text(value: object) -> str:
+    """The value of a header as a text. `requests` keeps some values as bytes.
 
-    RFC 9110 section 5.5 says so: each byte is one character.
+    These are read as Latin-1, in which each byte is one character, so that no byte is lost (RFC 9110 section 5.5).
     """
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)

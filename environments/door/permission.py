@@ -64,7 +64,8 @@ class Permission:
         The second is permitted if `allow` has `fuzz`. It is dangerous because a service may write refused tokens to a
         log. The fourth is forbidden because an undocumented path may be a real operation.
         """
-        request, path = sending.request, sending.path
+        request = sending.request
+        path = sending.path
         if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:  # scheme, host and port
             raise ForbiddenError("a request to another origin than base_url")
         if sending.intent.credential in RESTORABLE_FORMS and "fuzz" not in self.allow:

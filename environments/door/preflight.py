@@ -14,7 +14,7 @@ from environments.door.client import Client
 from environments.door.liveness import NOT_CONNECTED
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
-from spec.answers import RefusalKind, may_refuse_any_bad_token, refusal_about_the_caller, refusal_or_failure
+from spec.answers import RefusalKind, may_be_due_to_a_bad_token, refusal_about_the_caller, refusal_or_failure
 from spec.exchange import Exchange, FailureKind, Purpose
 from spec.interface import READ_OPERATIONS
 from spec.observed import indistinguishable
@@ -81,7 +81,7 @@ def _check_if_token_is_refused(client: Client, first: Exchange, path_parameter: 
     If the run must send no wrong tokens, the request without a token is compared instead.
     """
     # Such as 401, 403, 404, or an HTML page to log in: a service may answer every wrong token so.
-    if first.response is None or not may_refuse_any_bad_token(first.response):
+    if first.response is None or not may_be_due_to_a_bad_token(first.response):
         return
     invalid_credential = WRONG_TOKEN if client.door.budget.limits.wrong_tokens else NO_HEADER
     # The same purpose for all of them, because the end of the run compares their answers.
@@ -107,7 +107,8 @@ def _check_if_no_path_is_known(client: Client, first: Exchange) -> None:
     to_undocumented_paths = client.send_to_siblings(first.operation, None, purpose=purpose)
     for operation, path_parameter in _harmless_requests(client):
         exchange = client.send(operation, path_parameter, purpose=purpose)
-        if not indistinguishable(exchange, *to_undocumented_paths):
+        is_answered_otherwise = not indistinguishable(exchange, *to_undocumented_paths)
+        if is_answered_otherwise:  # so the service knows this path
             return
     client.knows_no_path = True
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from spec.answers import (
-    NO_ANSWER_OF_THE_SERVICE,
+    TIMEOUT_STATUSES,
     RefusalKind,
     execution_results,
     is_refusal,
@@ -116,7 +116,7 @@ def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:
         return was_sent and kind is not FailureKind.NO_CONNECTION
     token_is_accepted = exchange.credential == VALID or not refusal_about_the_caller(exchange.response)
     # 408 and 499 are refusals by their status, but a gateway sends them while the service may go on.
-    gateway_gave_up = exchange.response.status in NO_ANSWER_OF_THE_SERVICE
+    gateway_gave_up = exchange.response.status in TIMEOUT_STATUSES
     may_have_had_effect = kind in _MAY_HAVE_HAD_EFFECT or gateway_gave_up
     return token_is_accepted and may_have_had_effect
 
@@ -130,7 +130,9 @@ def is_refused_with_a_transfer(exchange: Exchange, code_at: str) -> bool:
     response = exchange.response
     if response is None or not is_refusal(response):
         return False
-    return bool(execution_results(response)) or bool(code_at and code_in(response, code_at))
+    has_result = bool(execution_results(response))
+    has_code = code_at != "" and code_in(response, code_at) != ""
+    return has_result or has_code
 
 
 def code_in(response: Response, code_at: str) -> str:

@@ -120,7 +120,7 @@ class Keys:
         """
         return [key for key in self._keys if key.may_still_exist]
 
-    def may_be_cleaned_up_by(self, sending: Sending) -> bool:
+    def helps_to_clean_up(self, sending: Sending) -> bool:
         """True if the request helps to delete a key of the run: it deletes the key, or reads a list that may show it.
 
         Only keys count that may still be registered. The last requests that the limits permit are kept for these.
@@ -174,7 +174,8 @@ class Keys:
             is_read_by_all_in_the_same_way = self._is_sandbox or is_unambiguous(value)
             return is_read_by_all_in_the_same_way and not self.was_there_before(value)
         key = self._profile_keys[value]
-        # On a sandbox only the account at which the run registers counts, because nothing there belongs to anybody.
+        # On a sandbox the list of the account at which the run registers is enough, because no key there belongs to
+        # anybody.
         before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
         return profile_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
 
@@ -222,10 +223,10 @@ class Keys:
             return False
         before = self.lists.before.get(account)
         for key in self.keys_of_runs():
-            was_elsewhere_before = (
-                SYNTHETIC_PREFIX not in key.key and before is not None and before.shows_outside_key_at(key.key)
-            )
-            if last.shows_outside_key_at(key.key) and not was_elsewhere_before:
+            is_synthetic = SYNTHETIC_PREFIX in key.key
+            was_there_before = before is not None and before.shows_outside_key_at(key.key)
+            may_be_holder_of_account = was_there_before and not is_synthetic
+            if last.shows_outside_key_at(key.key) and not may_be_holder_of_account:
                 return True
         return False
 
@@ -316,7 +317,8 @@ class Keys:
         key.label = _LABEL_OF_MADE_KEY
         key.type = "RANDOM"
         key.value = value
-        # Values are mostly learned from a list. That an earlier list lacked another value says nothing about this one.
+        # At a real service a value is learned only if a list shows it. That a list lacked the earlier value says
+        # nothing about the new value.
         key.was_listed = value is not None
         key.was_absent_after_acceptance = False
         self._set_state(key, state)  # writes a line with the new value
@@ -572,10 +574,11 @@ class Keys:
     # -- the record -------------------------------------------------------------------------------------------
 
     def _set_state(self, key: RunKey, state: KeyState) -> None:
-        """Change the state of a key, and write a line to the record of keys if the new state means another event.
+        """Change the state of a key, and write a line to the record of keys if that changes what the record says.
 
-        All keys of unknown value of one account and type share a line of the record. It is removed when the last of
-        them is gone. Raises JournalError.
+        Several states are the same event in the record: MAYBE and REFUSED both mean "perhaps registered". All keys of
+        unknown value of one account and type share a line of the record. The line is removed when the last of these
+        keys is gone. Raises JournalError.
         """
         event_before = self._event_of(key)
         key.state = state

@@ -55,7 +55,8 @@ class Watchdog:
 
     def __init__(self, seconds: float, run_end: RunEnd) -> None:
         """Begin without requests to watch. The thread is started with the first request."""
-        self.seconds, self.run_end = seconds, run_end
+        self.seconds = seconds
+        self.run_end = run_end
         self.deadlines: list[Deadline] = []  # of the requests on the wire
         self._thread: threading.Thread | None = None
         self._is_over = threading.Event()
@@ -325,7 +326,7 @@ class _PoolOfRecentConnections:
     A service closes a connection that is idle, and a request that is sent at that moment is lost.
 
     A thread gets the connection of its last request again, if it is free. So requests that one thread sends in order go
-    over one connection, although other threads send, too.
+    over one connection, although other threads send at the same time.
     """
 
     pool: Any

@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from environments.door.outgoing import NotSentError, Sending
 from environments.profiles.model import ProfileError
 from environments.secret_values import Secrets
-from spec.answers import is_granted, may_refuse_any_bad_token, refusal_about_the_caller
+from spec.answers import is_granted, may_be_due_to_a_bad_token, refusal_about_the_caller
 from spec.exchange import VALID, Exchange, Response
 from spec.interface import READ_OPERATIONS
 from spec.message import Text, say
@@ -129,13 +129,16 @@ class TokenMonitor:
         if exchange.credential != VALID or self.has_ended_the_run:
             return False
         # A status such as 401. Also an HTML page to log in, which has the status 200 and so looks granted.
-        may_be_about_token = may_refuse_any_bad_token(response)
+        may_be_about_token = may_be_due_to_a_bad_token(response)
         if is_granted(exchange) and not may_be_about_token:
             self._note_grant(exchange)
             return False
+        token_is_in_doubt = exchange.valid
         if not exchange.valid:
             self._count_refusal_of_invalid_request(response)
-        token_is_in_doubt = exchange.valid or self._begin_check_if_due()
+            if self._invalid_in_a_row >= self._check_token_after:
+                token_is_in_doubt = True
+                self._begin_longer_count()
         if not (token_is_in_doubt and sending.with_token and may_be_about_token):
             return False
         if self.last_granted_read is None:  # no read succeeded so far, so the token may never have been right
@@ -176,17 +179,14 @@ class TokenMonitor:
         if refusal_about_the_caller(response) is not None:
             self._invalid_in_a_row += 1
 
-    def _begin_check_if_due(self) -> bool:
-        """Begin a new count if so many invalid requests in a row were refused that the token must be checked now.
+    def _begin_longer_count(self) -> None:
+        """Count the refusals of invalid requests from zero. The token is checked again after twice as many as before.
 
-        Returns true if so. It is due after five refusals, then after ten more, and so on. The number doubles, because
-        some services refuse every invalid request in this way.
+        First it is checked after 5 refusals in a row, then after 10 more, then after 20 more. The number doubles
+        because some services refuse every invalid request in this way.
         """
-        if self._invalid_in_a_row < self._check_token_after:
-            return False
         self._invalid_in_a_row = 0
         self._check_token_after *= 2
-        return True
 
     def _fetch_another(self, sending: Sending, last_granted_read: Exchange) -> bool:
         """Fetch another token if the last successful read is refused when it is sent again now.
@@ -200,7 +200,7 @@ class TokenMonitor:
         request_has_newest_token = self._secrets.token() in authorization
         if request_has_newest_token and not self._expired_at:
             repetition = self._repeat_alone(last_granted_read)
-            if repetition and repetition.response and may_refuse_any_bad_token(repetition.response):
+            if repetition and repetition.response and may_be_due_to_a_bad_token(repetition.response):
                 self._fetch(sending.exchange.number)
         return self._secrets.token() not in authorization
 

@@ -101,7 +101,7 @@ class Wire(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = POOLS
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
-        """The pools of connections through a proxy. Each of their requests has a deadline for its whole answer, too.
+        """The pools of connections through a proxy. Each of their requests has a deadline for its whole answer.
 
         `requests` calls this method if the run uses a proxy. `POOLS` has the classes that know the deadlines.
         """
@@ -163,11 +163,11 @@ class Wire(HTTPAdapter):
         |---|---|
         | with no real transaction code | if it may prepare a transfer, or its last attempt got no answer |
         | with the first code of the run | yes |
-        | with a later code | if there is a proxy, or the service closes connections without `Connection: close` |
+        | with a later code | if the service closes connections without `Connection: close`, or if there is a proxy |
 
-        Otherwise later codes are sent over kept connections on purpose: some services have faults only there, such as
-        a token that is checked in the first request of a connection alone, and the suite must find them. A proxy may
-        send a request a second time if it gets no answer.
+        A proxy may send a request a second time if it gets no answer. Without a proxy, later codes are sent over kept
+        connections on purpose: some services check the token only in the first request of a connection, and the suite
+        must find that fault.
         """
         code = sending.code
         if not code:
@@ -322,7 +322,7 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
     """
     causes = list(_causes(error))
     is_late = any(isinstance(cause, exceptions.ReadTimeoutError | TimeoutError) for cause in causes)
-    was_connected = deadline.sock is not None
+    was_connected = deadline.sock is not None  # without a connection, being late means "no connection in time"
     if deadline.expired or (is_late and was_connected):
         return Failure(FailureKind.TIMEOUT, f"no complete answer within limits.timeout ({seconds:g} s)")
     tls_errors = [cause for cause in causes if isinstance(cause, ssl.SSLError)]
@@ -355,7 +355,7 @@ def _tls_failure(error: ssl.SSLError) -> str:
     The words of OpenSSL name no more than the host. Its text is `[SSL: CODE] message (_ssl.c:123)`. The code before the
     message, and the place in its source behind it, are left out.
     """
-    text = getattr(error, "verify_message", "")
+    text = getattr(error, "verify_message", "")  # only an error about a certificate has one
     if not text:
         text = re.sub(r"^\[[^]]*\] | \(_ssl\.c.*$", "", str(error.args[-1]))
     return f"TLS failed ({text.strip().removesuffix('.')}): {_WHAT_TO_CHECK}"

@@ -164,7 +164,7 @@ def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: obj
     right token, with `claims_to_change` replaced, or made-up claims if the right one is not signed. It is signed with
     HS256 (RFC 7518 section 3.2).
 
-    The function gives None if the right token is signed with the same key: then the new one would be right, too.
+    The function gives None if the right token is signed with the same key: then the service has to accept the new one.
     """
 
     def wrong_token_of(token: str) -> str | None:
@@ -375,7 +375,7 @@ INVALID_CREDENTIALS: Mapping[str, str] = {
 """Headers that are not well formed. A service that reads them carelessly breaks on them."""
 
 
-def permitted_forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
+def permitted_credential_forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
     """Those of the forms `among` that may be sent. A form is a kind of wrong token, such as "the token cut short".
 
     A form from which somebody could restore the right token is permitted only if `allow` of the profile (the settings

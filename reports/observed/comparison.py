@@ -80,7 +80,7 @@ def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Compa
     failing = len(comparison.newly_failing)
     warning = len(comparison.newly_warning)
     untested = len(comparison.no_longer_exercised)
-    drifting = len(_places_that_drift_otherwise(was, now))
+    drifting = len(_places_that_drift_differently(was, now))
     parts = ["nothing newly fails"]
     if failing:
         parts = [f"{failing} newly {_by_number(failing, 'fails', 'fail')}"]
@@ -98,7 +98,7 @@ def _by_number(number: int, singular: str, plural: str) -> str:
     return singular if number == 1 else plural
 
 
-def _places_that_drift_otherwise(was: ComparableRun, now: ComparableRun) -> set[tuple[str, ...]]:
+def _places_that_drift_differently(was: ComparableRun, now: ComparableRun) -> set[tuple[str, ...]]:
     """The places of answers at which two runs drifted differently: only one of them drifted, or each to other facts.
 
     To drift is to contradict the record of accepted behaviour. A place is a requirement, a situation (what was sent, in
@@ -126,8 +126,11 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
     may have written its file.
     """
     changes = _changes(was, now)
-    levels_not_exercised = {entry.level for entry in now.requirements if entry.id in changes["no_longer_exercised"]}
-    a_failing_level_is_not_exercised = not levels_not_exercised.isdisjoint(now.environment.fail_on)
+    no_longer_exercised = [entry for entry in now.requirements if entry.id in changes["no_longer_exercised"]]
+    # A deviation from such a requirement would make the run fail, but nobody would notice that deviation now.
+    not_exercised_at_failing_level = [
+        entry.id for entry in no_longer_exercised if entry.level in now.environment.fail_on
+    ]
     scope_before = asdict(_scope(was))
     scope_now = asdict(_scope(now))
     differs = [name for name in scope_before if scope_before[name] != scope_now[name]]
@@ -147,7 +150,7 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
         no_longer_exercised=tuple(changes["no_longer_exercised"]),
         newly_warning=tuple(changes["newly_warning"]),
         no_longer_warning=tuple(changes["no_longer_warning"]),
-        worse=bool(changes["newly_failing"]) or a_failing_level_is_not_exercised,
+        worse=bool(changes["newly_failing"] or not_exercised_at_failing_level),
         line=_line(other_run, changes, differs),
     )
 

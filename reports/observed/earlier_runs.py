@@ -1,5 +1,7 @@
 """Files of earlier runs: the conformance.json of another run, and the record `<name>.observed.yaml` beside a profile.
 
+This module reads and writes the files. comparison.py compares two runs, and behaviour.py a run with the record.
+
 Anybody may have written these files. So a file is read only if it is a regular file, if its size is within a limit, and
 if its content is as its schema says. No message repeats the content.
 
@@ -200,7 +202,7 @@ def record_of(environment: str, accepted: Behaviour) -> Record:
     )
 
 
-def accepting(was: Behaviour, now: Behaviour) -> Behaviour:
+def merged_behaviour(was: Behaviour, now: Behaviour) -> Behaviour:
     """The behaviour to write into the record (the file of accepted behaviour) when somebody accepts the run `now`.
 
     It has what this run observed. What this run did not test is taken from the record so far, `was`.

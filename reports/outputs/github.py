@@ -55,13 +55,15 @@ def _summary(document: RunDocument) -> Iterator[str]:
     if document.is_red_without_a_failure:  # only then the texts of the alerts are shown, because nothing else says why
         yield from _why_red_without_a_failure(document)
     else:
-        yield from _alerts(document)
-    yield from _counts(document)
-    yield from _table("Failing", [finding for finding in document.findings if finding.fails])
-    yield from _table("Known failures", [finding for finding in document.findings if finding.is_known])
-    yield from _table("Warnings", [finding for finding in document.findings if finding.verdict == Verdict.WARN])
-    yield from _drift(document)
-    yield from _changes(document)
+        yield from _lines_about_alerts(document)
+    yield from _table_of_counts(document)
+    yield from _table_of_findings("Failing", [finding for finding in document.findings if finding.fails])
+    yield from _table_of_findings("Known failures", [finding for finding in document.findings if finding.is_known])
+    yield from _table_of_findings(
+        "Warnings", [finding for finding in document.findings if finding.verdict == Verdict.WARN]
+    )
+    yield from _lines_about_drift(document)
+    yield from _lines_about_changes(document)
     yield f"Suite {document.suite.version}, seed {document.provenance.seed}. The report has the evidence."
 
 
@@ -114,7 +116,7 @@ def append_to_summary(path: str, text: str) -> None:
         file.write(text)
 
 
-def _alerts(document: RunDocument) -> Iterator[str]:
+def _lines_about_alerts(document: RunDocument) -> Iterator[str]:
     """A line for each kind of alert with its number: `- 2 alerts: not cleaned up`.
 
     The texts of the alerts are left out, because the summary may be public. The report has them.
@@ -126,7 +128,7 @@ def _alerts(document: RunDocument) -> Iterator[str]:
         yield ""
 
 
-def _counts(document: RunDocument) -> Iterator[str]:
+def _table_of_counts(document: RunDocument) -> Iterator[str]:
     """A Markdown table: for each level of requirements, such as `documented`, a row with the number of each verdict."""
     yield f"| level | {' | '.join(Verdict)} |"
     yield f"|---|{'|'.join('---:' for _ in Verdict)}|"
@@ -136,7 +138,7 @@ def _counts(document: RunDocument) -> Iterator[str]:
     yield ""
 
 
-def _table(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
+def _table_of_findings(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
     """A Markdown table of findings under a title. No lines if there are no findings.
 
     Several requirements may fail for one cause. They are one finding, and so one row: its most important requirement
@@ -151,13 +153,14 @@ def _table(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
     yield "|---|---|---|---|"
     for finding in findings[:_MOST_SHOWN]:
         statement = _statement(finding.cause).replace("|", "\\|")  # a plain `|` would end the cell
-        yield f"| `{finding.cause}`{_also(finding)} | {finding.level} | {statement} | {_got(finding)} |"
+        cells = [f"`{finding.cause}`{_others_in_words(finding)}", finding.level, statement, _answer_in_words(finding)]
+        yield f"| {' | '.join(cells)} |"
     if len(findings) > _MOST_SHOWN:
         yield f"| {len(findings) - _MOST_SHOWN} more | | | |"
     yield ""
 
 
-def _drift(document: RunDocument) -> Iterator[str]:
+def _lines_about_drift(document: RunDocument) -> Iterator[str]:
     """Lines about drift: the requirements whose observed behaviour differs from the record that the user accepted.
 
     Each has the number of places that differ. The values are left out, because the summary may be public.
@@ -174,17 +177,18 @@ def _drift(document: RunDocument) -> Iterator[str]:
     yield ""
 
 
-def _also(finding: ReportedFinding) -> str:
+def _others_in_words(finding: ReportedFinding) -> str:
     """How many further requirements deviate for the same cause: ` and 2 more`; empty if there are none."""
     others = len(finding.requirements) - 1  # without the one that names the cause
     return f" and {others} more" if others else ""
 
 
-def _got(finding: ReportedFinding) -> str:
+def _answer_in_words(finding: ReportedFinding) -> str:
     """What the service answered, in words of the suite. Each text of the service itself becomes `…`.
 
     A text of the service may hold personal data, and the summary may be public.
     """
+    # `map` changes only the texts that are values of the message, and not the words of the suite around them.
     return str(message_of(finding.got or "").map(lambda text: "…"))
 
 
@@ -194,7 +198,7 @@ def _statement(requirement_id: str) -> str:
     return f"{requirement.text} ({requirement.section})"
 
 
-def _changes(document: RunDocument) -> Iterator[str]:
+def _lines_about_changes(document: RunDocument) -> Iterator[str]:
     """One line: how many verdicts changed since the last comparable run.
 
     There is no line if the earlier run is not comparable, because that line would name an environment, and the summary
@@ -220,7 +224,7 @@ def workflow_commands(document: RunDocument) -> Iterator[str]:
     for finding in document.findings:
         if finding.fails:
             statement = _statement(finding.cause)
-            yield error_command(f"{finding.cause}{_also(finding)}", f"{finding.level}: {statement}")
+            yield error_command(f"{finding.cause}{_others_in_words(finding)}", f"{finding.level}: {statement}")
 
 
 def error_command(title: str, message: str) -> str:

@@ -110,17 +110,17 @@ def _add_result(case: TestCase, entry: ReportedRequirement, reproduce: str) -> N
     an output and a known failure is skipped. A test case without a result has passed.
     """
     message = str(entry.message)
-    finding = "\n".join(_lines_of_finding(entry, reproduce))
+    details = "\n".join(_lines_of_finding(entry, reproduce))
     verdict_and_message = f"{entry.verdict}: {message}"
     if entry.fails:
-        _set_result(case, Failure(printable(message), entry.level), finding)
+        _set_result(case, Failure(printable(message), entry.level), details)
     elif entry.verdict == Verdict.FAIL:
         known_failure = f"known failure: {entry.known_failure}: {message}"
-        _set_result(case, Skipped(printable(known_failure)), f"{known_failure}\n{finding}")
+        _set_result(case, Skipped(printable(known_failure)), f"{known_failure}\n{details}")
     elif entry.verdict in (Verdict.NOT_EXERCISED, Verdict.OUT_OF_SCOPE, Verdict.UNTESTABLE):
         _set_result(case, Skipped(printable(verdict_and_message)), verdict_and_message)
     elif message and entry.verdict == Verdict.WARN:
-        case.append(SystemOut(printable(f"warn: {finding}")))
+        case.append(SystemOut(printable(f"warn: {details}")))
     elif message:
         case.append(SystemOut(printable(verdict_and_message)))
 

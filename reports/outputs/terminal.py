@@ -25,7 +25,7 @@ from spec.message import Text, joined, texts_in_values
 _MOST_REASONS = 5
 """Most lines about requirements that were not exercised, one for each reason. A choice: the report has all of them."""
 _MALFORMED_OPERATION = "malformed_operation"
-"""Name of a value in messages that `why_only_on_a_sandbox` makes (tests/traffic/robustness.py).
+"""Name of a value in messages that `why_invalid_requests_showed_nothing` makes (tests/traffic/robustness.py).
 
 Such a message says why a requirement was not tested: the service answered malformed requests to an operation like valid
 requests for an unknown account. The value is that operation."""
@@ -47,11 +47,11 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     yield str(run_line(document))
     yield from (f"! {alert.text}" for alert in document.alerts)
     for finding in document.findings:
-        yield from _failure(finding) if finding.verdict == Verdict.FAIL else _warning(finding)
+        yield from _lines_about_failure(finding) if finding.verdict == Verdict.FAIL else _line_about_warning(finding)
     if document.comparison:
         yield str(document.comparison.line)
-    yield from _drift(document)
-    yield from (f"not exercised: {line}" for line in capped(_not_exercised(document), _MOST_REASONS))
+    yield from _lines_about_drift(document)
+    yield from (f"not exercised: {line}" for line in capped(_lines_about_not_exercised(document), _MOST_REASONS))
     for entry in left_out(document):
         if entry.verdict == Verdict.OUT_OF_SCOPE:  # requirements that were not exercised have lines above
             yield f"{entry.number_in_words}: {entry.why}"
@@ -105,7 +105,7 @@ def _next_step(document: RunDocument, run: Run) -> str:
     if document.selection and document.verdict == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
     # A message about a limit of the profile that was reached has the name of the limit in its value `setting`.
-    reasons = joined((document.why_incomplete, *_not_exercised(document)[:1]))
+    reasons = joined((document.why_incomplete, *_lines_about_not_exercised(document)[:1]))
     limits_reached = list(texts_in_values(reasons, "setting"))
     if limits_reached and document.verdict == RunVerdict.INCOMPLETE:
         return f"raise limits.{limits_reached[0]} in {run.profile.path.name}, and run again"
@@ -114,7 +114,7 @@ def _next_step(document: RunDocument, run: Run) -> str:
     return _NEXT.get(document.verdict, "").format(name=name)
 
 
-def _failure(finding: ReportedFinding) -> Iterator[str]:
+def _lines_about_failure(finding: ReportedFinding) -> Iterator[str]:
     """The lines about a failure: id of the requirement, statement, message, and how to reproduce it.
 
     Further lines have the other requirements that fail for the same cause, and the numbers of the requests.
@@ -134,14 +134,14 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
         yield from (f"     {line}" for line in other_lines)
 
 
-def _warning(finding: ReportedFinding) -> Iterator[str]:
+def _line_about_warning(finding: ReportedFinding) -> Iterator[str]:
     """One line about a warning: the requirement that deviates, others with the same cause in brackets, the message."""
     other_requirements = first_few(finding.requirements[1:])  # the first one is `cause`
     in_brackets = f" ({other_requirements})" if other_requirements else ""
     yield f"WARN {finding.cause}{in_brackets}: {finding.message}"
 
 
-def _drift(document: RunDocument) -> Iterator[str]:
+def _lines_about_drift(document: RunDocument) -> Iterator[str]:
     """Lines about drift (behaviour that differs from the accepted record): the number of places, and the first ones."""
     if document.drift:
         yield str(drift_in_words(document))
@@ -167,7 +167,7 @@ def _line_about_ignored_malformed_requests(document: RunDocument) -> Iterator[st
         )
 
 
-def _not_exercised(document: RunDocument) -> list[Text]:
+def _lines_about_not_exercised(document: RunDocument) -> list[Text]:
     """A line for each reason why requirements were not exercised: first the reason that most requirements have.
 
     For example `executePix.id.type, executePix.date.type and 3 more: there is no transaction code`. Only requirements

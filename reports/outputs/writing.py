@@ -169,5 +169,6 @@ def write_sums(folder: Path) -> None:
     `sha256sum --check` reads it. If the run wrote no file, SHA256SUMS is not written. Raises OSError.
     """
     names = sorted(name for name in (*OUTPUTS, PAGE) if (folder / name).is_file())
-    if names:
-        write(folder / SUMS, "".join(f"{digest(folder / name)}  {name}\n" for name in names))
+    lines = [f"{digest(folder / name)}  {name}\n" for name in names]  # two blanks, as `sha256sum` writes them
+    if lines:
+        write(folder / SUMS, "".join(lines))

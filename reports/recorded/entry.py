@@ -199,10 +199,11 @@ def _absolute(url: str, base_url: str) -> str:
 @cache
 def _path_patterns() -> Mapping[Operation, re.Pattern[str]]:
     """For each operation, a pattern of its paths: /v1/pix/keys/[^/]+ for /v1/pix/keys/{accountId}."""
-    return {
-        operation: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(operation.path)))
-        for operation in operations().values()
-    }
+    patterns = {}
+    for operation in operations().values():
+        escaped_path = re.escape(operation.path)  # which has `\{accountId\}`, with escaped braces
+        patterns[operation] = re.compile(re.sub(r"\\{\w+\\}", "[^/]+", escaped_path))
+    return patterns
 
 
 def _operation(method: str, path: str) -> Operation | None:

@@ -142,7 +142,7 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
         is_judged_as_success(exchange),
         registered(exchange),
         text.error,  # why the body is not JSON
-        text.limit,  # the limit of the suite that the body exceeds
+        text.why_not_read,  # the limit of the suite that the body exceeds
         text.repeated,
         text.byte_order_mark,
         _names_and_types({"": text.value}),  # the type of the body as a whole

@@ -124,7 +124,8 @@ def tally_of(file: str, profile: Profile) -> Tally:
                 else:
                     maker.count_unjudged(exchange, number)
     except DamagedError as error:
-        maker.count_unjudged(error.args[0], number + 1)
+        reason = error.args[0]
+        maker.count_unjudged(reason, number + 1)  # the entry after the last one that was read is damaged
     except OSError as error:
         maker.count_unjudged(say("cannot be read: {why}", why=type(error).__name__), number + 1)
     return maker.finished()

@@ -73,7 +73,7 @@ def fill_run(run: Run, tally: Tally) -> None:
     # The requirement that an endpoint exists is met by a success. So these are the operations that succeeded.
     run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
     run.notes += [_note(key, examples[0], tally) for key, examples in tally.keys_with_examples(UNJUDGED)]
-    run.recorded = Recording(_in_words(tally), _unjudged(tally), _has_a_success(tally))
+    run.recorded = Recording(_recording_in_words(tally), _unjudged(tally), _has_a_success(tally))
     findings = _findings_with_exchanges(run, tally)
     for id in requirements():
         if not _judged_answers(tally, id):
@@ -152,14 +152,15 @@ def _finding(first: RecordedExample, times: int, answers: int) -> Finding:
 
     `times` answers show it, of `answers` that were judged: "3 of 1,200, first at entry 17 of traffic.har".
     """
-    counted = say(
+    how_often_and_where = say(
         "{times} of {answers}, first at entry {number} of {file}",
         times=f"{times:,}",
         answers=f"{answers:,}",
         number=f"{first.entry:,}",
         file=first.file,
     )
-    return replace(_deviation_of(first).finding, shown_by=counted)
+    # A report writes `shown_by` before the sentence of a finding.
+    return replace(_deviation_of(first).finding, shown_by=how_often_and_where)
 
 
 def _deviation_of(example: RecordedExample) -> ShownDeviation:
@@ -208,7 +209,7 @@ def _moment_of(timestamp: float) -> Date | str:
     return Date(published_moment(datetime.fromtimestamp(timestamp, UTC))) if isfinite(timestamp) else "?"
 
 
-def _in_words(tally: Tally) -> Text:
+def _recording_in_words(tally: Tally) -> Text:
     """A line for the report that says what was judged: how many recorded exchanges, and from when to when."""
     number = tally.times[EXCHANGES]
     return say_many(

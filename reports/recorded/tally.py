@@ -187,7 +187,7 @@ class TallyMaker:
         """Count a deviation, and keep its exchange as an example if fewer than three examples are kept."""
         self._count(key)
         if self._needs_example(key):  # checked first, because redacting an exchange for a report takes time
-            shown_deviation = self._shown(finding, exchange, response)
+            shown_deviation = self._shown_deviation(finding, exchange, response)
             self.tally.examples[key].append(RecordedExample(self._file, exchange.number, deviation=shown_deviation))
 
     def _unknown_unless_token_was_valid(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
@@ -217,7 +217,7 @@ class TallyMaker:
         """True if fewer than three examples of what a key counts are kept, because the HTML report links to three."""
         return len(self.tally.examples[key]) < _MOST_EXAMPLES
 
-    def _shown(self, finding: Finding, exchange: Exchange, response: Response) -> ShownDeviation:
+    def _shown_deviation(self, finding: Finding, exchange: Exchange, response: Response) -> ShownDeviation:
         """A deviation and its exchange, redacted so that a report may show them.
 
         Values that the request names, such as its key, are also redacted in the answer. In the request, the headers are

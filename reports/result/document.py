@@ -222,7 +222,7 @@ class Deviation(Published):
     """False if it shows only with other requests in flight."""
     exchanges: ExchangeNumbers
     shown_by: ShownText | None = left_out_without_a_value()
-    """The class of the generated request that shows it."""
+    """The kind of the generated request that shows it."""
     times: int | None = left_out_without_a_value()
     """How many generated requests show it."""
 

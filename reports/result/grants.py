@@ -1,8 +1,8 @@
 """Operations that succeeded with the valid token (`Grants`), and answers to generated requests (`Generated`).
 
-A service grants a request if it answers with a success.
-If an operation never succeeded, its tests show nothing about the service. So the verdict of a run depends on these
-counts. If no operation succeeded, a note says what is probably wrong, such as the token or base_url.
+A service grants a request if it answers with a success. If an operation never succeeded, its tests show nothing about
+the service. So the verdict of a run depends on these counts. If no operation succeeded, a note says what is probably
+wrong, such as the token or base_url.
 
 | word | meaning |
 |---|---|

@@ -1,6 +1,7 @@
 """The verdict of a run, the result of each requirement, and the notes, decided from the data of the run (`Run`) alone.
 
-docs/verdicts.md says which verdict comes when.
+`verdicts.py` has the verdicts themselves, and merges and counts results without knowing a `Run`. docs/verdicts.md says
+which verdict comes when.
 
 Self-tests: reports/result/test_verdicts.py.
 """
@@ -122,12 +123,12 @@ def _reasons_why_incomplete(run: Run, results: Results, share: float) -> Iterato
     # The journal is a file with the codes that were sent, so that no code is sent twice. Without it no code is sent.
     if run.journal_trouble:
         yield say("the journal could not be used, which stopped executions")
-    if not _is_tested(results):
+    if not _something_was_tested(results):
         yield NOTHING_TESTED
     yield run.grants.why_no_basis_for_a_verdict(_operations_of(results))
     # A key that existed before the run is gone, or an account of the profile is refused.
     yield from (note.text for note in run.notes if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT_REFUSED))
-    yield _not_exercised(run.profile, results)
+    yield _number_not_exercised_in_words(run.profile, results)
     yield run.ended_by  # the limit that ended the sending, or the token that expired; empty if nothing did
     required_share = run.profile.min_coverage or 0
     if share < required_share:
@@ -140,19 +141,19 @@ def _reasons_why_recording_is_incomplete(recording: Recording, results: Results)
     A requirement that was not exercised is no reason here, unlike in a run that sends requests, because recorded
     traffic has only what somebody recorded. A recorded entry that could not be judged is a reason.
     """
-    if not _is_tested(results):
+    if not _something_was_tested(results):
         yield say("no recorded exchange shows anything: check base_url, and where the traffic was recorded")
     yield recording.unjudged
     if not recording.has_a_success:
         yield say("no recorded answer could be judged as a success: record the bodies of the answers, and the token")
 
 
-def _is_tested(results: Results) -> bool:
+def _something_was_tested(results: Results) -> bool:
     """True if an exchange tested at least one of the requirements: it has a verdict such as pass or fail."""
     return any(result.verdict in TESTED for _, result in results)
 
 
-def _not_exercised(profile: Profile, results: Results) -> Text:
+def _number_not_exercised_in_words(profile: Profile, results: Results) -> Text:
     """How many requirements were not exercised although the profile permits their requests, in words; empty if none.
 
     A requirement is counted only if its failure would make the run fail: its level is in `fail_on`, and
@@ -294,7 +295,7 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
     if not run.unreachable:
         yield from (Note(NoteKind.NOTHING_GRANTED, text) for text in run.grants.notes(run.profile.auth))
     if run.not_cleaned_up:
-        yield Note(NoteKind.KEYS_NOT_CLEANED_UP, _keys_left(run))
+        yield Note(NoteKind.KEYS_NOT_CLEANED_UP, _keys_not_cleaned_up_in_words(run))
     if run.profile.redirection_note:  # a sentence on what --base-url changed, except for the address
         yield Note(NoteKind.REDIRECTED, run.profile.redirection_note)
     yield from (Note(NoteKind.KNOWN_FAILURE, text) for text in outdated_entries)
@@ -306,7 +307,7 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
     yield from (Note(NoteKind.GENERATED_TRAFFIC, text) for text in run.generated.notes(run.grants.granted))
 
 
-def _keys_left(run: Run) -> Text:
+def _keys_not_cleaned_up_in_words(run: Run) -> Text:
     """The text of a note: how many keys the run registered and did not delete, and the command that deletes them.
 
     The permission `delete-keys` and the option `--yes` are needed for the deletion itself.

@@ -274,8 +274,7 @@ def _result_and_fault_of_entry(
     if result.verdict != Verdict.PASS:
         return result, ""
     if entry.strict:
-        strict = replace(
-            result, verdict=Verdict.FAIL, why=say("strict: {reason}", reason=_REASON_IF_IT_PASSES), exchanges=()
-        )
-        return strict, _NOTE_IF_IT_PASSES
+        why = say("strict: {reason}", reason=_REASON_IF_IT_PASSES)
+        failure = replace(result, verdict=Verdict.FAIL, why=why, exchanges=())
+        return failure, _NOTE_IF_IT_PASSES
     return replace(result, why=_REASON_IF_IT_PASSES), _NOTE_IF_IT_PASSES

@@ -36,7 +36,7 @@ def fixes() -> tuple[Mapping[str, Any], ...]:
     return tuple(read_yaml(FIXES))
 
 
-def is_for(entry: Mapping[str, Any], requirement: Requirement) -> bool:
+def entry_is_for(entry: Mapping[str, Any], requirement: Requirement) -> bool:
     """True if the entry of fixes.yaml tells how a deviation from this requirement is usually repaired."""
     patterns = entry.get("ids", ())
     return requirement.level == entry.get("level") or any(fnmatchcase(requirement.id, pattern) for pattern in patterns)
@@ -51,7 +51,7 @@ def fix_for(requirement: Requirement) -> Text:
     if requirement.untestable:
         return ""
     # An entry is always found, because the last entries are for whole levels.
-    text = next(entry["fix"] for entry in fixes() if is_for(entry, requirement))
+    text = next(entry["fix"] for entry in fixes() if entry_is_for(entry, requirement))
     operation = operations().get(requirement.operation or "")
     request = f"{operation.method} {operation.path}" if operation else ""
     parts = requirement.id.split(".")
@@ -74,7 +74,7 @@ def last_run(folder: Path, clean: Callable[[str], str]) -> LastRun:
     Anybody may have written that file, so `clean` removes from its texts what may not be shown.
     """
     try:
-        return _shown(folder, read_run(folder), clean)
+        return _shown_last_run(folder, read_run(folder), clean)
     except UnreadableError as error:
         return LastRun(f"no last run: {clean(str(error))}")
 
@@ -89,12 +89,12 @@ def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str
     for folder, run in runs_of(environment):
         ids_of_run = {entry.id for entry in run.requirements}
         if came_to_its_end(run) and ids_of_run.issuperset(ids):
-            return _shown(folder, run, clean)
+            return _shown_last_run(folder, run, clean)
     newest = environment / "latest"
     return last_run(newest, clean) if newest.exists() else LastRun(f"no earlier run of {clean(environment.name)} yet")
 
 
-def _shown(folder: Path, run: EarlierRun, clean: Callable[[str], str]) -> LastRun:
+def _shown_last_run(folder: Path, run: EarlierRun, clean: Callable[[str], str]) -> LastRun:
     """One line about an earlier run (target, moment, verdict, path of its page), and the verdicts of its requirements.
 
     `clean` removes from the texts what may not be shown, because anybody may have written the file of that run.

@@ -65,7 +65,7 @@ class Language:
         time = format_time(moment, "medium", locale=self._locale)
         return f"{day} {time} UTC"
 
-    def date_in(self, text: str) -> str:
+    def date_of_text(self, text: str) -> str:
         """A day or a moment as conformance.json has it, `2026-11-20T09:30:00Z`, as people of this language write it."""
         return self.date(Date(text))
 
@@ -109,7 +109,7 @@ Extracted = tuple[int, Any, Any, Any]
 """A text as pybabel expects it: number of its line, name of the function that is called with it, text, and comments."""
 
 
-def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
+def texts_of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
     """The texts to translate in requirements.yaml, findings.yaml or fixes.yaml.
 
     `pybabel extract` calls this function for each of these files, because it can only read Python and templates itself.
@@ -132,6 +132,7 @@ def _entries_of(table: Any) -> Iterable[Any]:
     | requirements.yaml | the list of entries is in the member `requirements` |
     """
     if isinstance(table, dict):
+        # Without a member `requirements` each member is an entry, as in findings.yaml.
         return table.get("requirements", table.values())  # type: ignore[no-any-return]  # YAML of any form
     return table  # type: ignore[no-any-return]  # as above
 
@@ -141,7 +142,7 @@ def _extracted(text: Any) -> Extracted:
     return 1, "", text, []
 
 
-def of_catalogue(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
+def texts_of_catalogue(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
     """The texts with the comment `by hand` in a file of translations.
 
     `pybabel extract` finds such a text nowhere else, for example because it is the value of an enum. This function

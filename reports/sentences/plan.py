@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN, TIMES_FOR_SYNTHETIC
-from environments.door.wrong_tokens import NO_HEADER, RESTORABLE_FORMS, permitted_forms
+from environments.door.wrong_tokens import NO_HEADER, RESTORABLE_FORMS, permitted_credential_forms
 from environments.profiles.model import PixKey, Profile
 from reports.sentences.wording import grouped, listed, needed_for
 from spec.exchange import VALID, Exchange
@@ -170,7 +170,7 @@ def _line_about_kinds_left_out(plan: Plan, profile: Profile, name: str, credenti
     A kind says how the token is wrong, such as "the token cut short". `name` is the operation, and `credentials` are
     the kinds that are sent to the operation.
     """
-    left_out = [form.name for form in permitted_forms(profile) if form.name not in credentials]
+    left_out = [form.name for form in permitted_credential_forms(profile) if form.name not in credentials]
     if not left_out:
         return
     # A request with a wrong token has the code or key of a valid request. If there is no valid request, no code or key

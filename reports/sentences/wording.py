@@ -1,4 +1,7 @@
-"""Wording that every report shares: lists, permissions, exchanges, levels, groups and moments."""
+"""Parts of sentences that every report shares: lists, permissions, exchanges, levels, groups and moments.
+
+The functions know nothing of a run. Whole sentences about a run are in headline.py.
+"""
 
 from __future__ import annotations
 

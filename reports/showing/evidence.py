@@ -54,7 +54,7 @@ class ShownExchange:
     started: float  # seconds since 1970
     elapsed_ms: float
     beside: int  # how many other requests were on the wire meanwhile
-    part: str  # the part of the generated traffic that judges it; empty if it is not generated
+    part: str  # `Exchange.generator` under its published name: what generated it; empty if nothing did
     purpose: str  # why it was sent; empty if no scenario sent it
     request: ShownRequest
     response: ShownResponse | None = None
@@ -79,7 +79,7 @@ def outline(exchange: Exchange) -> ShownExchange:
         started=exchange.started,
         elapsed_ms=round(exchange.elapsed_s * 1000, 1),
         beside=exchange.beside,  # how many other requests were on the wire at the same time
-        part=exchange.part,  # of the generated traffic, such as "stateful"; empty if a scenario sent the request
+        part=exchange.generator,  # such as "sequences"; empty if a scenario sent the request
         purpose=exchange.purpose.value if exchange.purpose else "",
         request=ShownRequest(exchange.request.method, operation.path if operation else ""),
         response=ShownResponse(response.status, response.cut) if response else None,

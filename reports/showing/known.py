@@ -3,6 +3,8 @@
 `KnownValues` finds all of them in a text in one pass, and gives the placeholder of each: the name that replaces it in
 outputs, such as `<token>` or `<account 2>`. A text may hold a value in several encodings, such as percent-encoded or in
 base64 (`encodings_of`). A folded text is one in small letters.
+
+This module only finds values. `show.py` uses it for answers and other texts, and `request_parts.py` for requests.
 """
 
 from __future__ import annotations
@@ -78,7 +80,11 @@ class KnownValues:
         """
         if not known_value.value.strip():
             return False
-        placeholder = self.whole_in_request(known_value.value) if known_value.origin else self.whole(known_value.value)
+        placeholder = (
+            self.placeholder_in_request(known_value.value)
+            if known_value.origin
+            else self.placeholder_of(known_value.value)
+        )
         return not placeholder
 
     def _add(self, known_value: Known, number: int) -> None:
@@ -100,7 +106,7 @@ class KnownValues:
                 return
         self._placeholders[value] = placeholder
         self._add_encodings(known_value, placeholder)
-        # A password such as `correct horse` is made of words that may be shown as ordinary ones. Their list lets the
+        # A password such as `correct horse` is made of words that may be shown as ordinary ones. These words let the
         # caller hide each of them (`has_word`).
         if known_value.secret and not _DIGIT.search(value):
             self._words.update(_LETTERS.findall(value))
@@ -147,25 +153,25 @@ class KnownValues:
             if is_hidden_within_words or not is_within_word:
                 yield start, -end, placeholder
 
-    def whole(self, text: str) -> str:
+    def placeholder_of(self, text: str) -> str:
         """The name that replaces a text in outputs, such as `<account>`, if the whole text must be hidden; else empty.
 
         Letter case does not count. Even the shortest value is recognised, because the whole text is compared.
         """
         return self._placeholders.get(_fold(text), "")
 
-    def whole_in_request(self, text: str) -> str:
+    def placeholder_in_request(self, text: str) -> str:
         """The name that replaces a text of a sent request in outputs, such as `<identifier>`; empty if it may be shown.
 
-        Unlike `whole`, this recognises short and ordinary texts of the profile as well, such as `1`. In a request they
-        are values that the suite filled in. In an answer they could be there by chance.
+        Unlike `placeholder_of`, this recognises short and ordinary texts of the profile as well, such as `1`. In a
+        request they are values that the suite filled in. In an answer they could be there by chance.
         """
-        return self.whole(text) or self._placeholders_in_requests.get(_fold(text), "")
+        return self.placeholder_of(text) or self._placeholders_in_requests.get(_fold(text), "")
 
     def has(self, text: str) -> bool:
         """True for a text that is a value which must be hidden, or that holds such a value in any encoding."""
         has_placeholder = len(self.split(text)) > 1  # without a known value there is one piece: the text itself
-        return bool(self.whole(text)) or has_placeholder
+        return bool(self.placeholder_of(text)) or has_placeholder
 
     def has_word(self, word: str) -> bool:
         """True if a secret without a digit, such as `correct horse`, has this word. `word` is in small letters."""

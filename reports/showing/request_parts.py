@@ -8,7 +8,8 @@ redacted:
 - known values in another spelling, such as percent-encoded or in other letter case;
 - values of personal members, such as `name`.
 
-Synthetic identifiers, which the suite makes up (`pixconf-…`), are shown as they were sent.
+Synthetic identifiers, which the suite makes up (`pixconf-…`), are shown as they were sent. Answers have rules of their
+own (`show.py`), because a service may write any value there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from environments.secret_values import patterns_of_filled_texts
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import END_OF_CUT_BODY, MOST_BYTES_SHOWN, Display, printable, shape
 from spec.exchange import Request
-from spec.facts import is_name
+from spec.facts import is_surely_no_data
 from spec.interface import SYNTHETIC_PREFIX, personal_fields
 from spec.json_text import folded
 
@@ -173,8 +174,9 @@ class RequestSplitter:
         followed by `name`.
         """
         known_values = self._display.known
-        whole = known_values.whole(text)
-        pieces = ["", whole, ""] if whole else known_values.split(text)  # every second piece is a placeholder
+        placeholder_of_all = known_values.placeholder_of(text)  # empty if the text is more than a value
+        # Every second piece is a placeholder; the others are text.
+        pieces = ["", placeholder_of_all, ""] if placeholder_of_all else known_values.split(text)
         parts: Parts = []
         text_with_plain_values = ""
         for index, piece in enumerate(pieces):
@@ -228,7 +230,7 @@ class RequestSplitter:
             return self._parts_of_authorization(value)
         # A value of the profile is hidden even if it is as short as `1`: the profile says that it is a header value.
         is_from_the_profile = value == self._header_texts.get(name.lower())
-        placeholder = self._display.known.whole_in_request(value) if is_from_the_profile else ""
+        placeholder = self._display.known.placeholder_in_request(value) if is_from_the_profile else ""
         if placeholder:
             return [self._known_value(placeholder)]
         return self._parts_of_text(value, name)
@@ -244,7 +246,7 @@ class RequestSplitter:
         _, scheme, credential = _SCHEME.split(value)  # the first part, before the scheme, is always empty
         if credential.strip() in _PUBLIC_CREDENTIALS:
             return [value] if value else []
-        placeholder = known_values.whole(credential)
+        placeholder = known_values.placeholder_of(credential)
         is_secret_of_profile = placeholder.strip("<>") in self._expressions_of_secrets
         if is_secret_of_profile and known_values.plain[placeholder] == credential:
             return [scheme, self._known_value(placeholder)]
@@ -269,7 +271,9 @@ class RequestSplitter:
         known_values = self._display.known
         content = token.content
         quote = '"' if token.kind == "text" else ""
-        placeholder = known_values.whole_in_request(content) if _is_value(token) else known_values.whole(content)
+        placeholder = (
+            known_values.placeholder_in_request(content) if _is_value(token) else known_values.placeholder_of(content)
+        )
         is_written_as_in_profile = placeholder and token.text == f"{quote}{known_values.plain[placeholder]}{quote}"
         if is_written_as_in_profile:
             return [quote, self._known_value(placeholder), quote]
@@ -311,7 +315,7 @@ def _name_of_variable(token: Token, number_of_variables: Counter[str]) -> str:
     It is the name of the JSON member that has the value. `number_of_variables` counts the variables by that name, and
     is increased here. A name that interfaces do not commonly use may be data, so `member` is used instead.
     """
-    name = token.member[:_LONGEST_VARIABLE] if is_name(token.member) else "member"
+    name = token.member[:_LONGEST_VARIABLE] if is_surely_no_data(token.member) else "member"
     number_of_variables[name] += 1
     number = number_of_variables[name]
     return name if number == 1 else f"{name} {number}"

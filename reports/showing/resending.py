@@ -2,6 +2,8 @@
 
 They run in any POSIX shell. A value that may not be shown is a variable, such as `${PIX_TOKEN:?}`: the shell stops if
 the variable is not set, or empty. Comments before the line say what it does, and which variables it needs.
+
+This module decides which lines there are. `shell_words.py` quotes the texts in them.
 """
 
 from __future__ import annotations
@@ -172,7 +174,7 @@ class Resending:
 
         For example `# ACCOUNT: pix.yaml, accounts, 99999`. `requests` are the requests that `lines_that_run` send.
         """
-        values = [*_values_of(requests), *self._paths_of_files()]
+        values = [*_redacted_values_of(requests), *self._paths_of_files()]
         values_to_set = [value for value in values if value.origin and value.expression in lines_that_run]
         explanations = dict.fromkeys(f"{value.variable}: {value.origin}" for value in values_to_set)
         if explanations:
@@ -225,7 +227,7 @@ class Resending:
 # -- what the lines say --------------------------------------------------------------------------------------------
 
 
-def _values_of(requests: Iterable[RequestParts]) -> Iterator[Redacted]:
+def _redacted_values_of(requests: Iterable[RequestParts]) -> Iterator[Redacted]:
     """The secret values of these requests (`Redacted`), in the order in which a curl command has them."""
     for request in requests:
         values_of_headers = chain.from_iterable(value for _, value in request.headers)

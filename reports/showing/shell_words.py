@@ -1,4 +1,4 @@
-"""Quoting of request parts for any POSIX shell: as one word of a line, or as commands that print them.
+"""Quoting of request parts for any POSIX shell: as one argument of a command, or as commands that print them.
 
 A text arrives as it was sent, whatever bytes it holds. A redacted value is an expression such as `${ACCOUNT:?}`, which
 the shell expands. The lines are short and printable ASCII, so that a person can paste them.
@@ -123,6 +123,7 @@ def _command_for_special(match: re.Match[str]) -> str:
     if repeated_text:  # `yes` prints the text in each line, and `tr` removes the line ends
         count = len(piece) // len(repeated_text)
         return f"yes {shlex.quote(repeated_text)} | head -n {count} | tr -d '\\n'"
+    # Python has a byte that is no UTF-8 as half of a surrogate pair, from which `surrogateescape` makes the byte again.
     octal = "".join(f"\\{byte:03o}" for byte in piece.encode("utf-8", "surrogateescape"))
     return f"printf '{octal}'"
 

@@ -38,7 +38,7 @@ from reports.sentences.wording import one_line
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.known import KnownValues
 from spec.exchange import SHOWN_MEDIA_TYPES, Headers
-from spec.facts import WORDS, is_name, is_plain_value, words_of
+from spec.facts import WORDS, is_plain_value, is_surely_no_data, words_of
 from spec.json_text import folded, parts_of_pointer
 
 MOST_BYTES_SHOWN = 4_000
@@ -233,7 +233,7 @@ class Display:
 
         A service may use data as the name of a member: `{"Ana": 12}` would show the name of a person.
         """
-        is_common_name = is_name(name)
+        is_common_name = is_surely_no_data(name)
         return name if is_common_name and not self._has_known_value_or_word(name) else "*"
 
     def pointer(self, pointer: str) -> str:
@@ -383,7 +383,7 @@ class Display:
         person becomes its shape, such as `Aaaa`. Of any other value the ordinary words are shown.
         """
         text = token.content
-        placeholder = self.known.whole(text)
+        placeholder = self.known.placeholder_of(text)
         if placeholder:
             return placeholder
         if self._is_safe_to_show(token):

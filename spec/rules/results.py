@@ -30,7 +30,7 @@ from spec.rules.table import (
     text_in,
     type_of,
 )
-from spec.rules.tax_document import is_fully_masked, is_fully_visible, is_unmasked, lost_its_zeros
+from spec.rules.tax_document import is_fully_masked, is_fully_visible, lacks_leading_zeros, shows_document_in_full
 
 
 @rule("executePix.id.matches")
@@ -49,20 +49,24 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     digits = sum(map(str.isdigit, document))  # the report names their number, and never the digits
     if is_fully_visible(document):
         return _finding_on("document", "document-clear", exchange, digits=digits)
-    if lost_its_zeros(document):
+    # 01234567890 was stored as a number and became 1234567890. All its digits but the zeros are visible.
+    if lacks_leading_zeros(document):
         return _finding_on("document", "document-zeros", exchange, digits=digits)
-    # The document is masked. But another member of the answer, such as one that is not documented, may show it whole.
+    # The document is masked. But an undocumented member of the answer may show it in full.
     leaves = dict(leaves_of(json_in(exchange)))  # values that hold no other value, by their path
     data_name, _ = member_in(envelope_in(exchange), "data")
     key_name, _ = member_named(data_in(exchange), "key") or ("", None)
     key = str(leaves.get((data_name, key_name)))
-    key_is_the_document = is_unmasked(document, key)
+    key_is_the_document = shows_document_in_full(key, masked_document=document)
     if key_is_the_document:  # no statement says that a PIX key is masked
         return None
+    # Other documented members, such as the account, are not looked at: no statement says that they hide the document.
     documented_paths = {(data_name, name) for name in names_in(exchange)}
-    other_paths = [path for path in leaves if path not in documented_paths]
-    unmasked_at = [pointer(*path) for path in other_paths if is_unmasked(document, str(leaves[path]))]
-    return finding("document-visible", *unmasked_at) if unmasked_at else None
+    pointers_to_document = []
+    for path, value in leaves.items():
+        if path not in documented_paths and shows_document_in_full(str(value), masked_document=document):
+            pointers_to_document.append(pointer(*path))
+    return finding("document-visible", *pointers_to_document) if pointers_to_document else None
 
 
 @rule("executePix.document.partly")
@@ -160,11 +164,14 @@ def key_is_the_key_that_was_sent(exchange: Exchange) -> Finding | None:
     if key_in_answer is None:  # null, as in the example of the interface document
         return None
     key_in_request = _key_in_request(exchange)
+    # Such as the registration of a RANDOM key, which sends no key, or an answer with "-" as the key.
     if not (_has_letters_or_digits(key_in_request) and _has_letters_or_digits(key_in_answer)):
         raise InconclusiveError("no result with the key as it was sent")
     if _are_the_same_key(key_in_request, key_in_answer):
         return None
-    if _MASK.search(key_in_answer):  # the parts that are visible differ, but the signs may mask more than is known
+    # The key may be masked in a way that the comparison does not know, such as `m***a (EMAIL)` for maria@b.example: the
+    # label is no part of the key. So different visible parts prove nothing if there are signs of a mask.
+    if _MASK.search(key_in_answer):
         raise InconclusiveError("the key may be hidden in part")
     return _finding_on("Key", "other-key", exchange)
 

@@ -1,7 +1,7 @@
 """Rules of robustness, which are the suite's own policy: the interface document is silent about them.
 
 No request ends in a server error, a stack trace or a dropped connection. A deviation counts if it was seen
-twice; the class `Reproduction` in `spec/rules/__init__.py` decides that.
+twice; the class `Reproduction` in `reproduction.py` decides that.
 """
 
 from __future__ import annotations
@@ -22,6 +22,15 @@ ROBUSTNESS = ("serverError", "stackTrace", "connection")
 """The last parts of the ids of the robustness requirements, such as `executePix.serverError`. Every operation has these
 requirements, and each exchange with the operation is judged for them."""
 
+
+def robustness_of(operation: str) -> list[str]:
+    """Ids of the robustness requirements of an operation, such as `executePix.serverError`.
+
+    None for an undocumented path, whose operation is the empty text.
+    """
+    return [f"{operation}.{end_of_id}" for end_of_id in ROBUSTNESS] if operation else []
+
+
 _CODES_OF_FAILURES = {FailureKind.DROPPED: "dropped", FailureKind.NOT_HTTP: "not-http"}
 """Failures without a response that the service alone can cause, each with the code of the finding."""
 
@@ -32,8 +41,8 @@ def no_server_error(exchange: Exchange) -> Finding | None:
     response = _response_in(exchange)
     # 501 and 505 are right answers to a request that is written in an unusual way, such as with an unknown transfer
     # coding or version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6).
-    is_spelled_unusually = bool(exchange.spelling)
-    if is_spelled_unusually and response.status in NOT_SUPPORTED:
+    is_written_unusually = bool(exchange.spelling)  # `spelling` names the unusual ways; it is empty for the usual one
+    if is_written_unusually and response.status in NOT_SUPPORTED:
         return None
     if refusal_kind(response) in (RefusalKind.SERVER_ERROR, RefusalKind.NOT_IMPLEMENTED):
         return finding("server-error", request=request_in_words(exchange), status=response.status)
@@ -156,8 +165,8 @@ _HINTS = (
 )  # fmt: skip
 """Short texts, of which every stack trace has at least one. A search for them is a hundred times quicker than a search
 for a trace, so it is done first."""
-_TAG_OF_A_LINE = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
-"""Tags at which a browser begins a new line, as frames of a trace do."""
+_LINE_BREAKING_TAG = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
+"""Tags at which a browser begins a new line, such as <br>. Each frame of a trace is on a line of its own."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
 """Any other tag, which stands within a line."""
 _JSON_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\"\\/bfnrt])")
@@ -179,14 +188,16 @@ def _has_a_trace(text: str) -> bool:
     forms = {text, _unescaped(text)}
     if "<" in text:  # it may be HTML
         for markup in tuple(forms):
-            without_tags = _TAG.sub("", _TAG_OF_A_LINE.sub("\n", markup))
+            # Most expressions look at one line, so a tag at which a browser begins a new line becomes a line end.
+            in_lines = _LINE_BREAKING_TAG.sub("\n", markup)
+            without_tags = _TAG.sub("", in_lines)
             forms.add(_unescaped(without_tags))
     with_a_hint = [form for form in forms if any(hint in form for hint in _HINTS)]
     return any(_TRACE.search(form) for form in with_a_hint)
 
 
 def _unescaped(text: str) -> str:
-    """The text with the escapes of JSON and HTML undone: a backslash with n becomes a line end, and `&lt;` `<`."""
+    """The text with the escapes of JSON and HTML undone: `\\n` becomes a line end, and `&lt;` becomes `<`."""
     # Each escape is read as a JSON string of its own, because the text as a whole may be no JSON.
     without_json_escapes = _JSON_ESCAPE.sub(lambda escape: json.loads(f'"{escape[0]}"'), text)
     return html.unescape(without_json_escapes)

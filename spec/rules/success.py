@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 
 from spec.answers import member_named
-from spec.exchange import Exchange, named_media_type
+from spec.exchange import Exchange, media_type_for_report
 from spec.findings import MOST_POINTERS, Finding, finding
 from spec.interface import Field, operations
 from spec.json_text import JsonPath, folded, is_integer, is_number, leaves_of, pointer
@@ -51,8 +51,8 @@ def status(exchange: Exchange) -> Finding | None:
 def strict_json(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} is JSON (RFC 8259, UTF-8)."""
     text = successful_response(exchange).json
-    if text.limit:
-        raise InconclusiveError(text.limit)
+    if text.why_not_read:  # the body is too large for the suite, which is no fault of the service
+        raise InconclusiveError(text.why_not_read)
     return finding("json", _WHOLE_BODY, error=text.error) if text.error else None
 
 
@@ -63,7 +63,7 @@ def media_type(exchange: Exchange) -> Finding | None:
     got = successful_response(exchange).media_type
     if got == "application/json" or got.endswith("+json"):
         return None
-    return finding("media-type", type=named_media_type(got) if got else say("none"))
+    return finding("media-type", type=media_type_for_report(got) if got else say("none"))
 
 
 @rule("*.json.unique")
@@ -206,8 +206,9 @@ def has_its_type(read_object: ObjectReader, field: Field, exchange: Exchange) ->
     json_error = successful_response(exchange).json.error
     if value is None and json_error:  # the answer has NaN or Infinity there, which is read as null
         raise InconclusiveError(json_error)
-    names = [message_of(name) for name in field.types]  # messages are translated, like the type in the answer
-    types = say("{one} or {other}", one=names[0], other=names[1]) if names[1:] else names[0]
+    # A report is translated, so the names of types are messages, too. A documented field has one type or two.
+    names = [message_of(name) for name in field.types]
+    types = say("{one} or {other}", one=names[0], other=names[1]) if len(names) > 1 else names[0]
     at = pointer_to(read_object, field.name, exchange)
     return finding("type", at, name=field.name, types=types, type=type_of(value))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from spec.answers import answer_in_words, data_of, is_judged_as_success, member_named
 from spec.exchange import Exchange, Response
-from spec.facts import is_name
+from spec.facts import is_surely_no_data
 from spec.findings import Finding
 from spec.interface import operations
 from spec.json_text import is_integer, is_number, pointer
@@ -68,13 +68,18 @@ def successful_response(exchange: Exchange) -> Response:
 def json_in(exchange: Exchange) -> Any:
     """The JSON value of a success. Raises InconclusiveError if there is none.
 
-    A body with NaN or Infinity is no JSON, but has a value nevertheless, with null in their place.
+    | body | value |
+    |---|---|
+    | larger than the suite reads | none; `why_not_read` names the limit |
+    | no JSON | none; `error` says why |
+    | no JSON only because of NaN or Infinity | the value, with null in their place |
+    | `null` | None, and the body is readable |
     """
     text = successful_response(exchange).json
-    has_no_value = text.value is None and not text.readable  # the JSON text `null` is readable and has the value None
-    if has_no_value:
-        raise InconclusiveError(text.limit or say("not JSON: {error}", error=message_of(text.error)))
-    return text.value
+    has_value = text.value is not None or text.readable
+    if has_value:
+        return text.value
+    raise InconclusiveError(text.why_not_read or say("not JSON: {error}", error=message_of(text.error)))
 
 
 def envelope_in(exchange: Exchange) -> Mapping[str, Any]:
@@ -130,7 +135,7 @@ def pointer_to(read_object: ObjectReader, name: str, exchange: Exchange) -> str:
     that is missing has its documented name.
     """
     name_in_answer, _ = member_named(read_object(exchange), name) or (name, None)
-    if read_object is envelope_in:
+    if read_object is envelope_in:  # a member of the envelope itself, such as /code
         return pointer(name_in_answer)
     data_in_answer, _ = member_named(envelope_in(exchange), "data") or ("data", None)
     return pointer(data_in_answer, name_in_answer)
@@ -155,10 +160,10 @@ def type_of(value: object) -> Text:
 def names_for_message(names: list[str]) -> Text:
     """Names of members in one text for a message: `total, nextPage and 3 more`.
 
-    A service may name a member by a person or an account, so only names that are surely no data are shown. The others
-    are counted.
+    Only names that are surely no data are shown, and the others are counted. A service may use data as names: the name
+    of a person, as in {"Maria Silva": 10}, or an account.
     """
-    shown_names = list(islice(filter(is_name, names), _MOST_NAMED))
+    shown_names = list(islice(filter(is_surely_no_data, names), _MOST_NAMED))
     number_of_others = len(names) - len(shown_names)
     if not shown_names:
         return say("{n} members whose names may be data", n=number_of_others)

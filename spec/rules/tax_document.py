@@ -3,15 +3,20 @@
 The rules on the execution result use it. Source: interface document, Execution result, row 8. A CPF has 11 characters,
 a CNPJ 14 (alphanumeric since 2026). python-stdnum checks their check digits.
 
-The interface document does not show what a masked document looks like. So a document is called visible only if it
-cannot be masked. Many characters may be signs of a mask, and the field may have another text beside the document.
+The interface document does not show what a masked document looks like. So the suite says "visible" only if there is no
+way to read the field as a masked document. That takes some work: services write many different characters as masks, and
+some write another text or number beside the document.
 
 | word | meaning |
 |---|---|
 | mask | a tax document with hidden characters, such as `***.456.789-**` |
 | sign | a character that hides one character of the document, such as `*` |
 | candidate | 11 or 14 visible characters in a row, which may be the document or some other number |
-| points | how likely a candidate is the document; a mask beside it with other visible characters excludes it |
+| points | how likely it is that a candidate is the document |
+
+An example of points: `123.456.789-09 (***.456.789-**)` has one candidate and one mask. Both show 456789, so the
+candidate gets points, and all of the document is visible. In `987.654.321-00 (***.456.789-**)` the mask shows other
+digits, so the candidate is another number, and the document is masked.
 """
 
 from __future__ import annotations
@@ -31,6 +36,9 @@ _CNPJ_LENGTH = 14
 """Characters of a CNPJ."""
 _MOST_CHARACTERS = 200
 """Most characters of a field that are looked at, so that a long text takes little time. A choice."""
+_MOST_CHARACTERS_WITH_MARKUP = 20 * _MOST_CHARACTERS
+"""Most characters of a field before its HTML tags are removed. Markup may be many times as long as its text. A choice.
+"""
 _MASK_CHARACTERS = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign masks, too
 """Characters that services write instead of a hidden character, escaped for a regular expression."""
 _SIGN = re.compile(rf"[{_MASK_CHARACTERS}]|([^0-9A-Z\s])\1+|XX+|(?<=[0-9])X|X(?=[0-9])")
@@ -114,11 +122,14 @@ class _Candidate(NamedTuple):
 def is_fully_visible(document: str) -> bool:
     """True if all 11 or 14 characters of the tax document are visible, so that the field is not masked.
 
-    Punctuation, a label such as "CPF" and wrong check digits make no difference. The field may have a masked text
-    beside the visible characters. If the two agree, the masked text is a second form of the document, and hides
-    nothing. If they do not agree, the visible characters are another number, such as that of an account.
+    Punctuation, a label such as "CPF" and wrong check digits make no difference. The field may have visible characters
+    and a masked text beside them:
+
+    - `123.456.789-09 (***.456.789-**)` is True: the mask shows some of the same digits, so it hides nothing.
+    - `98765432100 / ***456789**` is False: the mask shows other digits, so the visible ones are another number, such as
+      that of an account.
     """
-    text = _as_people_read_it(document)
+    text = _normalized(document)
     if len(_alphanumeric(text)) < _CPF_LENGTH:  # too short for any tax document
         return False
     # 11 or 14 digits with signs between all of them, as 1*2*3*…, are as visible as digits without signs.
@@ -127,29 +138,30 @@ def is_fully_visible(document: str) -> bool:
     return any(map(_is_the_document, _candidates(text)))
 
 
-def lost_its_zeros(document: str) -> bool:
-    """True if the digits are a whole CPF or CNPJ without its leading zeros, as if the service had stored a number.
+def lacks_leading_zeros(document: str) -> bool:
+    """True if the digits are a whole CPF or CNPJ without its leading zeros: 1234567890 for 012.345.678-90.
 
-    So all of the document is visible. A document that is cut short gives True by chance in two of a hundred cases,
-    because so many numbers have the check digits of a CPF or a CNPJ.
+    The service has probably stored the document as a number, so only zeros are missing. A document that is cut short
+    gives True by chance in two of a hundred cases, because so many numbers have the check digits of a CPF or a CNPJ.
     """
-    text = _as_people_read_it(document)
+    text = _normalized(document)
     if not _NUMBER.fullmatch(text):  # digits without a 0 in front, as a number is written
         return False
     digits = _alphanumeric(text)
     return bool(cpf.is_valid(digits.zfill(_CPF_LENGTH)) or cnpj.is_valid(digits.zfill(_CNPJ_LENGTH)))
 
 
-def is_unmasked(document: str, text: str) -> bool:
-    """True if another text of the answer shows in full the tax document that the field `document` has masked.
+def shows_document_in_full(text: str, masked_document: str) -> bool:
+    """True if a text shows in full the tax document that another text shows masked.
 
     The text has a CPF or CNPJ, known by its check digits or usual punctuation, whose characters agree with those that
     the masked document shows: `123.456.789-09` with `***.456.789-**`.
     """
-    if text.isascii() and len(text) < _CPF_LENGTH:  # too short; only a text that is not ASCII may become longer below
+    # Normalization may turn one character that is not ASCII into several digits, so such a text is never too short.
+    if text.isascii() and len(text) < _CPF_LENGTH:
         return False
-    mask = _as_people_read_it(document)
-    plain_text = _as_people_read_it(text)
+    mask = _normalized(masked_document)
+    plain_text = _normalized(text)
     characters = _alphanumeric(plain_text)
     if not all(part in characters for part in _visible_parts(mask)):  # a quick check before the slow one
         return False
@@ -164,13 +176,15 @@ def is_fully_masked(document: str) -> bool:
 
 
 @lru_cache(10_000)  # the same field is read by several rules
-def _as_people_read_it(document: str) -> str:
+def _normalized(document: str) -> str:
     """The field as it looks to people: in capitals, without HTML tags and invisible characters, with ASCII digits.
 
-    Labels such as "CPF" and double blanks are removed, too. So `<b>Cpf: 123</b>` becomes `: 123`.
+    Labels such as "CPF" and double blanks are removed, too. So `<b>Cpf: 123</b>` becomes `: 123`. Of a long text only
+    the begin is read, because the regular expressions of this module would take much time.
     """
-    without_markup = re.sub(r"<[^<>]*>", "", html.unescape(document[: 20 * _MOST_CHARACTERS]))
-    text = unicodedata.normalize("NFKC", without_markup.replace("…", "*")).upper()
+    without_markup = re.sub(r"<[^<>]*>", "", html.unescape(document[:_MOST_CHARACTERS_WITH_MARKUP]))
+    with_one_sign = without_markup.replace("…", "*")  # NFKC would make three dots of this one sign
+    text = unicodedata.normalize("NFKC", with_one_sign).upper()
     visible = (character for character in text if unicodedata.category(character) not in _INVISIBLE)
     # Digits of other scripts, such as Arabic ones, become 0 to 9. Other characters are kept.
     text = "".join(str(unicodedata.decimal(character, character)) for character in visible)
@@ -207,34 +221,53 @@ def _is_the_document(candidate: _Candidate) -> bool:
 
     | rest of the field | the candidate is the document if |
     |---|---|
-    | a masked text, as in `123.456.789-09 (***.456.789-**)` | enough visible characters of it agree, and none differs |
-    | a number that is cut short | the number agrees; or check digits and punctuation of the candidate are right |
-    | any other text | the candidate has right check digits or the usual punctuation |
     | nothing | always |
-
-    Whether it is enough is counted in points for agreement, check digits and punctuation. _LIKELY is 2 points, and
-    _CERTAIN is 4.
+    | signs of a mask, as in `123.456.789-09 (***.456.789-**)` | `_agrees_with_masks` |
+    | a number, as in `123.456.789-09 456789` | `_agrees_with_truncated` |
+    | any other text, as in `123.456.789-09 Maria` | it has right check digits, or the usual punctuation |
     """
     pieces = re.split(r"[\s()\[\]{}<>,;:|\"']+", f"{candidate.before} {candidate.after}")
-    other_pieces = [piece for piece in pieces if _says_more_than_punctuation(piece)]
-    # Each piece may be a mask or a number that is cut short. All pieces together may also be one mask with blanks.
-    partial = [piece for piece in other_pieces if re.search("[0-9]", piece) or _SIGN.search(piece)]
-    together = " ".join(partial)
-    partial.append(together)
-    # If a sign is directly beside the candidate, it may be part of a longer masked text, so it needs more points.
-    needed_points = _CERTAIN if candidate.touches_a_mask else _LIKELY
-
-    masks = [piece for piece in partial if _SIGN.search(piece) and _visible_parts(piece)]
-    if masks:
-        points = max(_points_of_mask(mask, candidate.characters) for mask in masks)
-        return points + candidate.likelihood >= needed_points
-    if _SIGN.search(together):  # a mask without a visible character, which shows nothing
-        return candidate.likelihood >= needed_points
+    other_pieces = [piece for piece in pieces if _may_tell_about_a_candidate(piece)]
+    if not other_pieces:
+        return True
+    with_digits_or_signs = [piece for piece in other_pieces if re.search("[0-9]", piece) or _SIGN.search(piece)]
+    together = " ".join(with_digits_or_signs)
+    # Each piece may be a mask or a number that is cut short. All together may also be one mask, as `*** 456 789 **`.
+    partial = [*with_digits_or_signs, together]
+    if _SIGN.search(together):
+        return _agrees_with_masks(candidate, partial)
     truncated = [piece for piece in partial if len(re.findall("[0-9]", piece)) >= _FEWEST_DIGITS_LEFT]
     if truncated:
-        points = max(_points_of_mask(piece, candidate.characters) for piece in truncated)
-        return candidate.likelihood == _CERTAIN or points + candidate.likelihood >= _LIKELY
-    return not other_pieces or candidate.likelihood >= _LIKELY
+        return _agrees_with_truncated(candidate, truncated)
+    return candidate.likelihood >= _LIKELY
+
+
+def _agrees_with_masks(candidate: _Candidate, pieces: list[str]) -> bool:
+    """True if a candidate is the document that masks in the same field show in part.
+
+    For `123.456.789-09` the mask `***.456.789-**` gives 6 points, right check digits give 2, and the usual punctuation
+    gives 2. A mask without a visible character, such as `***`, gives none. If a sign is directly beside the candidate,
+    it may be part of a longer masked text, so it needs 4 points, and otherwise 2.
+    """
+    points = candidate.likelihood
+    masks = [piece for piece in pieces if _SIGN.search(piece) and _visible_parts(piece)]
+    if masks:
+        points += max(_points_of_mask(mask, candidate.characters) for mask in masks)
+    needed_points = _CERTAIN if candidate.touches_a_mask else _LIKELY
+    return points >= needed_points
+
+
+def _agrees_with_truncated(candidate: _Candidate, truncated: list[str]) -> bool:
+    """True if a candidate is the document, and numbers in the same field are this document cut short.
+
+    In `123.456.789-09 456789` the number agrees, which gives 4 points, and 2 are enough. A number that does not agree,
+    as in `123.456.789-09 0001`, may be that of a branch. Then the candidate is the document only if its check digits
+    are right and it has the usual punctuation, because hardly any other number has both.
+    """
+    if candidate.likelihood == _CERTAIN:
+        return True
+    points = max(_points_of_mask(number, candidate.characters) for number in truncated)
+    return points + candidate.likelihood >= _LIKELY
 
 
 _FEWEST_DIGITS_LEFT = 3
@@ -242,10 +275,11 @@ _FEWEST_DIGITS_LEFT = 3
 the number of a branch. A choice."""
 
 
-def _says_more_than_punctuation(piece: str) -> bool:
-    """True if a piece of the text around 11 or 14 visible characters has a sign of a mask, letters or digits.
+def _may_tell_about_a_candidate(piece: str) -> bool:
+    """True if a piece of the text around a candidate (11 or 14 visible characters) may say something about it.
 
-    False for 11 or 14 digits: they are another whole document, which shows nothing about the first one.
+    It may if it has a sign of a mask, letters or digits. Punctuation alone says nothing. Neither do 11 or 14 digits:
+    they are another whole document.
     """
     if _SIGN.search(piece):
         return True
@@ -259,14 +293,17 @@ def _shows_all_between_masks(text: str) -> bool:
 
     Such signs hide nothing. The check digits must be right. Two texts give False, because they may really be masked:
 
-    - a text with 14 characters and signs together may be a CNPJ that is masked in part
-    - 11 characters with signs in one position only may be the visible part of a CNPJ
+    - `1**45678000191`: its 12 visible characters and 2 signs may be the 14 characters of a CNPJ
+    - `***39053344705`: with signs at one place only, the 11 visible characters may be a part of a CNPJ
     """
-    if " " in text or len(_mask_as_pattern(text)) == _CNPJ_LENGTH:
+    if " " in text:  # several texts beside each other, which other functions compare
         return False
-    characters = "".join(_visible_parts(text))
+    length_with_signs = len(_mask_as_pattern(text))
+    if length_with_signs == _CNPJ_LENGTH:
+        return False
+    characters = "".join(_visible_parts(text))  # without X, because it may be a sign
     groups_of_signs = [between for between in re.split("[0-9A-WYZ]+", text) if _SIGN.search(between)]
-    # 14 characters are a whole CNPJ, so that nothing is hidden.
+    # Signs at one place may hide the other 3 characters of a CNPJ. If 14 are visible, nothing is hidden.
     fewest_groups = 2 if len(characters) < _CNPJ_LENGTH else 1
     return len(groups_of_signs) >= fewest_groups and _has_right_check_digits(characters)
 
@@ -294,9 +331,12 @@ def _visible_parts(mask: str) -> list[str]:
 def _points_of_mask(mask: str, characters: str) -> int:
     """How many of the characters the visible parts of a mask confirm; _DISAGREES if the mask shows other characters.
 
-    `***.456.789-**` confirms 6 of the characters of 123.456.789-09. If the mask is longer or shorter than the
-    characters, they must contain its visible parts in the same order. If then neither the first nor the last character
-    of the mask is visible, the result is smaller, because its parts may fit at several positions by chance.
+    | mask of 12345678909 | result |
+    |---|---|
+    | `***456789**`, of the same length | 6: the number of visible characters, which are at the same positions |
+    | `*******09`, of another length, with the first or last character visible | 2: they are at the same end |
+    | `***6789***` in another length, with both ends hidden | 2 less, because 6789 may be in the middle by chance |
+    | `***000***`, whatever its length | _DISAGREES, because the characters do not have its parts in this order |
     """
     parts = _visible_parts(mask)
     count = sum(map(len, parts))
@@ -304,8 +344,11 @@ def _points_of_mask(mask: str, characters: str) -> int:
     if len(pattern) == len(characters):
         return count if re.fullmatch(pattern, characters) else _DISAGREES
     parts_in_order = ".*".join(parts)
-    fits_at_end = pattern[-1:] != "." and re.search(f"{parts_in_order}$", characters)
-    fits_at_start = pattern[:1] != "." and re.match(parts_in_order, characters)
+    first_is_visible = not pattern.startswith(".")
+    last_is_visible = not pattern.endswith(".")
+    fits_at_end = last_is_visible and re.search(f"{parts_in_order}$", characters)
+    fits_at_start = first_is_visible and re.match(parts_in_order, characters)
     if fits_at_end or fits_at_start:
         return count
-    return count - _MAY_FIT_BY_CHANCE if re.search(parts_in_order, characters) else _DISAGREES
+    fits_somewhere = re.search(parts_in_order, characters)
+    return count - _MAY_FIT_BY_CHANCE if fits_somewhere else _DISAGREES

@@ -11,7 +11,7 @@ from environments.profiles.loading import NO_REGISTRATION
 from environments.profiles.model import Profile
 from spec.log import Log
 from spec.message import Text, joined
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.judging import not_exercised_unless, out_of_scope_unless
 from tests.harness.session import SESSION, Session
 from tests.traffic.keys.listed import types_not_registered
@@ -87,16 +87,18 @@ def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
 def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
     """All requests of this run with their answers (`log`), for a test that judges registrations.
 
-    The test is skipped, with a reason, if no registration was selected, if something is missing in the profile, or if
-    the run left all keys alone. `left_alone_types` has the key types whose keys were registered before the run and must
-    not be deleted, each with the reason.
+    The test is skipped with one of two verdicts:
+
+    - not exercised: the user can supply what is missing, or no registration was selected
+    - out of scope: the run left all keys of the profile alone. `left_alone_types` has the key types whose keys were
+      registered before the run and must not be deleted, each with the reason.
     """
     may_register = traffic.selects(register)  # `register` is the scenario that registers keys
     not_exercised_unless(may_register, NO_REGISTRATION)
     why_nothing_was_sent = traffic.why_not_sent.get("registerPixKey", "")  # for example: the profile has no account
     was_something_sent = not why_nothing_was_sent
     not_exercised_unless(was_something_sent, why_nothing_was_sent)
-    has_keys_to_register = valid_registrations(log) or not left_alone_types
+    were_all_keys_left_alone = bool(left_alone_types) and not valid_registrations(log)
     why_keys_were_left_alone = joined(left_alone_types.values())
-    out_of_scope_unless(has_keys_to_register, why_keys_were_left_alone)
+    out_of_scope_unless(not were_all_keys_left_alone, why_keys_were_left_alone)
     return log

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from environments.door.run_keys import Keys
 from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import Profile
 from spec.answers import answers_in_words, is_granted
@@ -27,6 +28,7 @@ from tests.traffic.judgements import json_is_understood
 from tests.traffic.keys.purposes import valid_deletions
 from tests.traffic.keys.registration import why_nothing_was_deleted
 from tests.traffic.observations import observed
+from tests.traffic.scenario import Traffic
 from tests.traffic.undescribed import why_no_shape
 
 
@@ -41,6 +43,15 @@ def deletions(registrations_log: Log, profile: Profile) -> list[Exchange]:
     return answers
 
 
+@pytest.fixture(scope="session")
+def keys_in_lists(traffic: Traffic) -> Keys:
+    """What the lists of keys showed during the run: which keys stayed in a list after their deletion, for example.
+
+    The door (the only way by which requests leave for the service) compares each list with the earlier ones.
+    """
+    return traffic.client.door.keys
+
+
 @pytest.mark.parametrize("requirement_id", rules_of("deletePixKey"))
 def test_statement_holds_in_every_answer(requirement_id, deletions):
     """Status, JSON and envelope of a successful deletion are as documented. Each requirement is a test of its own."""
@@ -48,18 +59,18 @@ def test_statement_holds_in_every_answer(requirement_id, deletions):
 
 
 @requirement("deletePixKey.exists")
-def test_a_granted_deletion_deletes_its_key_alone(deletions, traffic):
+def test_a_granted_deletion_deletes_its_key_alone(deletions, keys_in_lists):
     """A deletion that was answered as successful removes its key from the list of keys, and removes no other key.
 
     There is a warning instead of a failure, because the interface document says nothing about either.
     """
-    keys = traffic.client.door.keys  # what lists showed of each key
     granted = list(filter(is_granted, deletions))
     not_exercised_unless(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
-    # Any of them may have removed a key that it does not name, so all of them are shown.
-    perhaps_deleting_other_keys = granted if keys.lists.key_vanished_after_deletion else []
+    # Any of the deletions may have removed a key that it does not name, so the report shows all of them.
+    another_key_vanished = keys_in_lists.lists.key_vanished_after_deletion
+    perhaps_deleting_other_keys = granted if another_key_vanished else []
 
-    warn("deletePixKey.exists", finding("kept"), keys.deletions_still_listed(granted))
+    warn("deletePixKey.exists", finding("kept"), keys_in_lists.deletions_still_listed(granted))
     warn("deletePixKey.exists", finding("besides"), perhaps_deleting_other_keys)
 
 

@@ -42,7 +42,7 @@ from tests.traffic.money.executions import (
 from tests.traffic.observations import observed
 from tests.traffic.scenario import Traffic
 from tests.traffic.trust.asking import tried_with_stand_ins_in_words
-from tests.traffic.trust.let_in import granted_to_anybody, let_in
+from tests.traffic.trust.let_in import requests_let_in_by_finding, results_without_valid_token
 
 JUDGED_BY_A_PHONE_KEY = "type.example"
 """End of the id of a requirement that is judged separately: only a transfer to a PHONE key can show the example."""
@@ -78,8 +78,10 @@ def execution_answers(executions_log: Log) -> list[Exchange]:
     codes that were executed a second time.
     """
     executions = answers_to_real_codes(executions_log)
-    # With a body, more headers and a query. They are sent if the service seems to need more than is documented.
+    # These executions have a body, more headers and a query. The run sends them if the service seems to need more than
+    # is documented.
     with_extra_parts = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
+    # `sent` leaves out requests that a limit of the run kept back, and `of` does not.
     without_valid_token = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
     results_without_valid_token = filter(grants_protected_result, without_valid_token)
     return [*executions, *with_extra_parts, *results_without_valid_token, *repeated_executions(executions_log)]
@@ -133,20 +135,27 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     The run asks without a valid token for real codes, before and after their execution, and for made-up codes.
     """
     before_execution = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    # A result after the execution may come from a cache of the service, and moves no money again. So it has a finding
+    # of its own ("answered-again") instead of "executed".
     after_execution = executions_log.sent("executePix", Execution.UNAUTHORIZED_AFTER_EXECUTION)
-    results_for_made_up_codes = granted_to_anybody(executions_log, "executePix")
+    results_for_made_up_codes = results_without_valid_token(executions_log, "executePix")
     valid_successes = successful_executions(executions_log)
     results_after_execution = list(filter(grants_protected_result, after_execution))
-    # Pairs: the code of a finding, and the requests that show it.
-    deviations = (("answered-again", results_after_execution), *let_in(executions_log, "executePix"))
+    # Pairs: the code of a finding, and the requests that show it. A request was let in if it was answered as if it had
+    # the valid token.
+    deviations = (
+        ("answered-again", results_after_execution),
+        *requests_let_in_by_finding(executions_log, "executePix"),
+    )
     without_token = [*before_execution, *results_for_made_up_codes]
     judgement = token_is_required(without_token, valid_successes, "executed", *deviations)
     not_exercised_unless([*before_execution, *after_execution], "no request without a valid token was sent")
     # A wrong token that spent a code may have executed its transfer, although its answer was a refusal.
     are_codes_unspent = not perhaps_spent_by_wrong_tokens(executions_log)
     not_exercised_unless(judgement.deviates or are_codes_unspent, _PERHAPS_SPENT)
+    # For the report: which wrong tokens were tried, and which stand-ins (headers that some services trust instead).
     credentials_tried = tried_with_stand_ins_in_words("executePix", [*before_execution, *after_execution], traffic)
-    remark("executePix.token.required", credentials_tried)  # for the report
+    remark("executePix.token.required", credentials_tried)
 
     assert_judgement("executePix.token.required", judgement)
 
@@ -181,8 +190,8 @@ def test_unknown_code(log):
     answers = log.of("executePix", Execution.UNKNOWN_CODE)
     not_exercised_unless(answers, "not reached")
     observation = observed("executePix.unknownCode", log)
-    # There is no value if every answer may change by itself, such as a server error.
-    not_exercised_unless(observation.values, say("answered with {answer} alone", answer=answers_in_words(answers)))
+    # An answer such as a server error is no observation, because the same request may soon get a different answer.
+    not_exercised_unless(observation.values, say("answered only with {answer}", answer=answers_in_words(answers)))
 
     observe("executePix.unknownCode", observation.values, observation.exchanges)
 

@@ -29,7 +29,7 @@ def why_nothing_was_refused(operation, log, profile):
     """
     if "fuzz" not in profile.allow:
         return NOTHING_REFUSED
-    return say("nothing was refused: {answers}", answers=answers_in_words(log.targeted(operation)))
+    return say("nothing was refused: {answers}", answers=answers_in_words(log.sent_by_scenarios(operation)))
 
 
 @pytest.mark.parametrize("operation", operations_with_requirement("shape", READ_OPERATIONS + PREPARING_OPERATIONS))

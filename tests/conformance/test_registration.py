@@ -54,7 +54,7 @@ from tests.traffic.keys.purposes import (
 from tests.traffic.keys.refused_types import judgement_on_key_type
 from tests.traffic.observations import observed
 from tests.traffic.trust.asking import tried_with_stand_ins_in_words
-from tests.traffic.trust.let_in import granted_to_anybody, let_in
+from tests.traffic.trust.let_in import requests_let_in_by_finding, results_without_valid_token
 
 JUDGED_BY_FREE_KEYS = ("Success.example", "Key.example")
 """Ends of the ids of requirements that only the registration of a key that is free can show."""
@@ -64,7 +64,7 @@ JUDGED_BY_ANY_RESULT = (
 """Ends of the ids of requirements that also a result for an undocumented key type has to meet."""
 
 
-def deletions_needed(profile):
+def why_keys_cannot_be_deleted(profile):
     """Reason why a kind of registration was not tried: the run could not delete the key afterwards.
 
     It says everything that the user has to add to the profile so that keys can be deleted, for example "add delete-keys
@@ -110,15 +110,17 @@ def test_statement_holds_in_every_answer(requirement_id, registrations_log):
 def test_a_registration_is_answered_with_200(registrations_log, profile):
     """A successful registration has status 200, and a refused key is not registered.
 
-    What lists of keys show only perhaps is a warning, because the interface document does not say what they contain.
+    There is a warning instead of a failure if a list has the text of a refused key, but the profile does not say where
+    lists show keys (`key_at`): the text may be something else. There is also a warning if a key was registered, and no
+    list shows it ("lost"), because the interface document does not say what lists contain.
     """
     refusals_with_effect = refused_but_registered(registrations_log, profile)
 
     assert_judgement("registerPixKey.status", no_refusal_had_an_effect(refusals_with_effect))
     assert_holds("registerPixKey.status", valid_registrations(registrations_log))
     warn("registerPixKey.status", finding("lost"), granted_but_not_listed(registrations_log, profile))
-    perhaps_with_effect = refused_but_perhaps_registered(registrations_log, profile)
-    warn("registerPixKey.status", finding("refused-and-listed"), perhaps_with_effect)
+    perhaps_registered = refused_but_perhaps_registered(registrations_log, profile)
+    warn("registerPixKey.status", finding("refused-and-listed"), perhaps_registered)
 
 
 @requirement("registerPixKey.Key.matches")
@@ -166,16 +168,19 @@ def test_example_of_key_holds_for_a_new_key(registrations_log, left_alone_types,
 def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, profile):
     """A request without a valid token does not register a key.
 
-    A refused key that lists show only perhaps is a warning, because the document does not say what lists contain.
+    There is a warning instead of a failure if a list has the text of a refused key, but the profile does not say where
+    lists show keys (`key_at`): the text may be something else, such as a note about the refusal.
     """
     registrations_without_token = registrations_for(registrations_log, Registering.WITHOUT_A_TOKEN)
-    results_for_made_up_keys = granted_to_anybody(registrations_log, "registerPixKey")
+    results_for_made_up_keys = results_without_valid_token(registrations_log, "registerPixKey")
+    # For the report: which wrong tokens were tried, and which stand-ins (headers that some services trust instead).
     credentials_tried = tried_with_stand_ins_in_words("registerPixKey", registrations_without_token, traffic)
-    remark("registerPixKey.token.required", credentials_tried)  # for the report
+    remark("registerPixKey.token.required", credentials_tried)
 
-    # Pairs: the code of a finding, and the requests that show it.
-    refused_but_registered = ("refused-with-effect", without_token_but_registered(registrations_log, profile))
-    deviations = (refused_but_registered, *let_in(registrations_log, "registerPixKey"))
+    # Pairs: the code of a finding, and the requests that show it. A request was let in if it was answered as if it had
+    # the valid token.
+    refused_with_effect = ("refused-with-effect", without_token_but_registered(registrations_log, profile))
+    deviations = (refused_with_effect, *requests_let_in_by_finding(registrations_log, "registerPixKey"))
     without_token = [*registrations_without_token, *results_for_made_up_keys]
     judgement = token_is_required(without_token, valid_registrations(registrations_log), "registered", *deviations)
     assert_judgement("registerPixKey.token.required", judgement)
@@ -198,10 +203,11 @@ def test_a_valid_token_is_accepted(traffic, registrations_log):
 def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
     """The valid token registers no key without the word Bearer before it, or under another scheme such as Basic.
 
-    Invalid requests show it, which the profile permits with `fuzz`.
+    Invalid requests show it, which the profile permits with `fuzz`. They are sent only if the run can delete the key,
+    because a service may register it nevertheless.
     """
     answers = registrations_for(registrations_log, Registering.OTHER_SCHEME)
-    not_exercised_unless(answers, deletions_needed(profile))
+    not_exercised_unless(answers, why_keys_cannot_be_deleted(profile))
 
     assert_judgement("registerPixKey.token.scheme", none_granted(answers, code_of_finding="scheme-accepted"))
 
@@ -253,7 +259,7 @@ def test_key_type_in_lower_case(registrations_log, profile):
     It is tried only if the run can delete the key, because a service may register it nevertheless.
     """
     registrations = registrations_for(registrations_log, Registering.LOWER_CASE)
-    not_exercised_unless(registrations, deletions_needed(profile))
+    not_exercised_unless(registrations, why_keys_cannot_be_deleted(profile))
     answers = without_unlisted_successes(registrations, registrations_log, profile)
 
     assert_judgement("registerPixKey.pixKeyType.letterCase", none_granted(answers, code_of_finding="type-lower-case"))
@@ -285,14 +291,18 @@ def test_repeated_registration(registrations_log):
 
 @requirement("registerPixKey.pixKeyType.numeric")
 def test_numeric_key_types(registrations_log, profile):
-    """The report says whether digits are accepted as a key type, because the document's example has digits there."""
+    """The report says whether digits are accepted as a key type, because the document's example has digits there.
+
+    Nobody knows which key type a number means. If it means RANDOM, the service makes a key whose value the run can only
+    see in the next list. So the run must be allowed to delete any new RANDOM key there: `disposable: true` in the
+    profile says that nobody else registers keys at this account meanwhile.
+    """
     observation = observed("registerPixKey.pixKeyType.numeric", registrations_log)
-    # Nobody knows which type a number means. If it means RANDOM, the service makes a key that the run does not know.
-    why_no_digits = say(
+    not_disposable = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    why_not_tried = why_no_digits if profile.deletes_keys else deletions_needed(profile)
+    why_not_tried = not_disposable if profile.deletes_keys else why_keys_cannot_be_deleted(profile)
     not_exercised_unless(observation.values, why_not_tried)
 
     observe("registerPixKey.pixKeyType.numeric", observation.values, observation.exchanges)

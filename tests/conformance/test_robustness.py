@@ -1,4 +1,7 @@
-"""The policy of the suite: an invalid request ends in no server error, no stack trace and no dropped connection.
+"""The policy of the suite: no request ends in a server error, a stack trace or a dropped connection.
+
+Here all valid requests are judged, and the invalid ones that scenarios sent. test_property.py judges the generated
+requests for the same requirements. So a requirement has two results, and the report shows the more severe one.
 
 Self-tests: promises/test_unseen_off_a_sandbox.py.
 """
@@ -15,9 +18,9 @@ from spec.rules import ROBUSTNESS
 from tests.harness.judging import assert_judgement, out_of_scope_unless, requirements_named
 from tests.traffic.judgements import never_broken
 from tests.traffic.robustness import (
-    kinds_of_invalid_request_not_sent,
-    kinds_of_invalid_request_that_tested_nothing,
-    why_only_on_a_sandbox,
+    kinds_of_invalid_requests_not_sent,
+    kinds_of_invalid_requests_that_tested_nothing,
+    why_invalid_requests_showed_nothing,
 )
 
 ROBUSTNESS_OF_EACH_OPERATION = [f"{name}.{end_of_id}" for end_of_id, name in product(ROBUSTNESS, operations())]
@@ -29,14 +32,16 @@ connection."""
 def test_no_request_breaks_the_service(requirement_id, log, profile, reproduction):
     """No request, valid or invalid, ends in a server error, a stack trace or a dropped connection.
 
-    The test is skipped as out of scope if invalid requests could not be tested here, but would be on a sandbox (a test
-    service without real money). A deviation is reported in any case.
+    A deviation is always reported. Without a deviation, the test is skipped as out of scope if no invalid request
+    showed anything. On a sandbox (a test service without real money) they would, because they name an account of the
+    profile there.
     """
     operation = requirement_id.partition(".")[0]  # such as "executePix" of "executePix.serverError"
     # Two sentences for the report about requests that show nothing. They are empty if there are no such requests.
-    not_sent = kinds_of_invalid_request_not_sent(log, operation)
-    tested_nothing = kinds_of_invalid_request_that_tested_nothing(log, profile, operation)
-    why_not_tested = why_only_on_a_sandbox(log, profile, operation)  # empty if the requirement was tested
+    not_sent = kinds_of_invalid_requests_not_sent(log, operation)
+    tested_nothing = kinds_of_invalid_requests_that_tested_nothing(log, profile, operation)
+    # Empty if one of the invalid requests showed something.
+    why_not_tested = why_invalid_requests_showed_nothing(log, profile, operation)
 
     judgement = never_broken(requirement_id, log, reproduction, joined([not_sent, tested_nothing]))
     was_tested = not why_not_tested

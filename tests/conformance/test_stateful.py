@@ -22,12 +22,14 @@ from tests.harness.judging import (
 )
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
-from tests.traffic.robustness import with_untested_out_of_scope
+from tests.traffic.robustness import results_with_untested_out_of_scope
 from tests.traffic.stateful import DrawnSequences
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
-_NEEDS_A_SANDBOX = say("not tried: needs a sandbox, transactions.prepare, and room in limits.executions")
-"""Reason to skip a test of sequences with executions."""
+_NEEDS_A_SANDBOX_AND_PREPARED_TRANSFERS = say(
+    "not tried: needs a sandbox, transactions.prepare, and room in limits.executions"
+)
+"""Reason to skip a test of sequences with executions: each of these three may be missing."""
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +49,7 @@ def test_second_execution(sequences: DrawnSequences):
     A code is executed twice on a sandbox only (a test service without real money).
     """
     twice = sequences.executed_twice  # two executions of one code, with the balances before and after
-    not_exercised_unless(twice, _NEEDS_A_SANDBOX)
+    not_exercised_unless(twice, _NEEDS_A_SANDBOX_AND_PREPARED_TRANSFERS)
 
     observe("executePix.repeated", {"the answer": twice.answers}, [twice.first, twice.second])
     # If money moved twice, this observation is the first one in the report, because a bank loses money then.
@@ -61,11 +63,13 @@ def test_shapes_hold_around_executions(sequences: DrawnSequences, session: Sessi
     A key that is missing from the list after an execution is a warning only, because the document does not mention it.
     """
     findings = sequences.findings_with_transfers
-    out_of_scope_unless(session.profile.is_sandbox, _NEEDS_A_SANDBOX)
+    out_of_scope_unless(session.profile.is_sandbox, _NEEDS_A_SANDBOX_AND_PREPARED_TRANSFERS)
     # On a sandbox they are missing if a limit was reached, or if the profile prepares no transfers.
-    not_exercised_unless(findings.cases_with_answers, findings.why_incomplete or _NEEDS_A_SANDBOX)
+    not_exercised_unless(
+        findings.cases_with_answers, findings.why_incomplete or _NEEDS_A_SANDBOX_AND_PREPARED_TRANSFERS
+    )
 
-    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_losing_a_key)
+    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_after_which_a_key_is_missing)
     # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status".
     results = findings.results(session.run.seed, session.profile.fail_on)
     assert_requirements("executePix.status", results)
@@ -80,8 +84,9 @@ def test_shapes_hold_in_any_order(sequences: DrawnSequences, run_traffic: RunTra
     findings = sequences.findings_without_transfers
     not_exercised_unless(findings.cases_with_answers, findings.why_incomplete or "nothing was sent")
 
-    # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status".
+    # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status". A
+    # requirement of robustness must not pass if all invalid requests were refused because their account is made up.
     results = findings.results(session.run.seed, session.profile.fail_on)
     assert_requirements(
-        "registerPixKey.status", with_untested_out_of_scope(results, run_traffic.traffic.log, session.profile)
+        "registerPixKey.status", results_with_untested_out_of_scope(results, run_traffic.traffic.log, session.profile)
     )

@@ -40,7 +40,7 @@ from spec.answers import (
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.message import Message, Text, changed, joined, message_of, say, say_many
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from spec.rules.robustness import request_in_words
 from tests.harness.session import Session
 
@@ -49,9 +49,9 @@ _DECLINED = say('the answer has code 0, and says Success: "false": it was perhap
 _MADE_BY_THE_SUITE = say("the request was invalid or generated")
 _REASONS_WITH_FEW_NUMBERS = (_SYNTHETIC_ACCOUNT, _MADE_BY_THE_SUITE, _DECLINED)
 """Reasons for which the report names only a few exchanges, because nobody looks these transfers up one by one."""
-_FEWEST_OTHERWISE_ALONE = 3
-"""A note is written from this number of requests on whose answer was another one when they were sent again alone.
-Fewer may have a cause that is over soon."""
+_FEWEST_CHANGED_IN_PARALLEL = 3
+"""Fewest requests with a different answer when they were sent again alone, so that a note is written. Fewer may have a
+cause that is over soon. A choice."""
 
 
 def end_sending(session: Session, *, was_interrupted: bool) -> None:
@@ -61,9 +61,11 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
     """
     run = session.run
     door = session.door  # the only way by which requests leave
-    limit = door.run_end.why_over
-    # The run may reach the time limit after its last request. Then no request was kept back, so nothing was cut short.
-    run.ended_by = limit if limit in door.unsent else ""
+    why_nothing_more_is_sent = door.run_end.why_over  # a sentence about the time limit; empty if it is not reached
+    # `door.unsent` has the operations whose requests were kept back, by the reason. If the run reached the time limit
+    # after its last request, no request was kept back for this reason, so nothing was cut short.
+    was_cut_short = why_nothing_more_is_sent in door.unsent
+    run.ended_by = why_nothing_more_is_sent if was_cut_short else ""
     if was_interrupted:
         run.interrupted = True
     door.run_end.stop()
@@ -72,26 +74,37 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
 def close_record(session: Session) -> None:
     """Copy the state of the door (the only way by which requests leave) into the record from which reports are made.
 
-    The record gets the number of requests, the keys that were not deleted, the prepared transfers that were not
-    executed, the reasons why requests were not sent, and notes for people.
+    | word | meaning |
+    |---|---|
+    | guard | the part of the door that decides whether a transaction code may be sent |
+    | journal | the file with the codes that runs have sent, so that no code is executed twice |
+    | supplied | from the profile, as most transaction codes are |
+    | grants | how the operations answered the valid token, and which of them succeeded at least once |
+    | outage | a time in which only a gateway answered the valid requests to an operation (502, 503, 504) |
     """
     run = session.run
     door = session.door
     without_known_values = session.display.without_known_values  # hides tokens and codes in texts of other programs
+
+    # What was sent, and why the run ended.
     run.requests = len(door.exchanges)
     run.executions = door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown_outcomes)
-    run.ended_by = run.ended_by or door.token_monitor.expired
+    run.grants = Grants.of_exchanges(door.exchanges)
+    run.ended_by = run.ended_by or door.token_monitor.expired  # a sentence; empty if the token is still accepted
     run.unreachable = run.unreachable or without_known_values(door.liveness.why_unreachable)
     run.end_of_target = _end_of_target(session.reproduction) if door.liveness.why_unreachable else ""
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.trouble_with_profile_codes)
+
+    # Notes for people, and what is left at the service.
     run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it
         for key in door.keys.not_cleaned_up():
             name = changed(key.label, without_known_values)
             run.not_cleaned_up.append(LeftKey(name, key.state.value, key.is_of_profile, tuple(key.exchanges)))
         run.transfers_not_executed += _not_executed(door, session.profile.accounts)
-    run.grants = Grants.of_exchanges(door.exchanges)
+
+    # Why requests were not sent: by reason, the operations that they were for.
     run.outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
     unsent = {reason: _in_order(names) for reason, names in door.unsent.items()} | run.outages
     # A reason without an operation was only about undocumented paths.
@@ -130,11 +143,12 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
 
     The content (headers, bodies, curl command) is recorded only for exchanges that the report refers to, because all of
     it would be too much. The report refers to those that show a result, or a key that was not deleted. If
-    `with_content` is false, only exchanges that show a failure are recorded with their content.
+    `with_content` is false, the content is recorded only for exchanges that show a failure or such a key.
     """
     run = session.run
     exchanges = session.door.exchanges
-    # Shell lines that execute a transfer again begin with the request that prepares a new one.
+    # `resending` writes shell lines that send a request again. A transfer is executed only once, so the lines for its
+    # execution first prepare a new transfer. For that they need the request that prepared the old one.
     code_by_number = session.door.guard.prepared.codes  # the transaction code by the number of its preparation
     prepared = [exchange for exchange in exchanges if code_by_number.get(exchange.number)]
     session.resending.preparations = {code_by_number[exchange.number]: exchange.request for exchange in prepared}
@@ -156,11 +170,15 @@ def _in_order(names: Container[str]) -> list[str]:
 def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -> Text:
     """Why a transfer that the run prepared was not executed, in words; empty if it was executed, or may have been.
 
-    `reason` is the reason that was recorded for the transfer, and `accounts` are the accounts of the profile.
-    Transfers that an invalid or generated request prepared get one common reason, so that the report has one line for
-    all of them. So do transfers of synthetic accounts, which the suite made up.
+    `reason` is the reason that was recorded for the transfer, and `accounts` are the accounts of the profile. The
+    reasons of many transfers are replaced by a common one, so that the report has one line for all of them:
+
+    - transfers of synthetic accounts, which the suite made up
+    - other transfers that an invalid or generated request prepared
     """
-    if reason and _is_declined(exchange):
+    if not reason:
+        return ""
+    if _is_declined(exchange):
         return _DECLINED
     # A person has to look up a transfer that a valid request prepared, or that was prepared without a clear answer.
     needs_its_own_reason = exchange.valid or reason == PERHAPS_PREPARED
@@ -219,19 +237,22 @@ def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Not
     for fault in _faults_of_the_set_up(door, valid):
         yield Note(NoteKind.WRONG_SET_UP, fault)
     yield from _refused_accounts(door, valid)
-    yield from _effects_of_others(door, reproduction)
+    yield from _answers_that_say_little(door, reproduction)
 
 
 def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
     """Notes on transfers of which nobody knows yet whether they moved money: of this run, and of earlier runs.
 
     A person has to look such a transfer up. If there is a journal (the file with the codes that were sent), the note
-    names the command by which the person then marks the transfer as looked up.
+    has two commands. The first one lists the entries of the journal. The second one marks an entry as looked up, so
+    that later reports do not have the note.
     """
     command_to_settle: Text = ""
     if door.guard.journal:
         command_to_settle = say(
-            "python -m environments journal {name} prints its name, and with --settle NAME ends this line", name=name
+            "python -m environments journal {name} lists the entries, and with --settle ENTRY this line does not "
+            "appear again",
+            name=name,
         )
     for number in door.guard.unknown_outcomes:  # executions of this run without a clear answer
         remedy = say(
@@ -287,10 +308,11 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
             yield Note(NoteKind.ACCOUNT_REFUSED, refused)
 
 
-def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]:
+def _answers_that_say_little(door: Door, reproduction: Reproduction) -> Iterator[Note]:
     """Notes on answers that may say little about the service.
 
-    They were changed by parallel requests, cut short by limits of the suite, or given by gateways.
+    They were changed by parallel requests, cut short by limits of the suite, or given by gateways. All of these notes
+    have one kind, which is named after the first of the three causes.
     """
     for text in (
         *_changed_by_parallel_requests(reproduction),
@@ -301,15 +323,15 @@ def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]
 
 
 def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
-    """At most one line: requests that failed while others were on their way, but not when they were sent again alone.
+    """At most one line: how many requests got a different answer when they were sent again, without others in parallel.
 
-    Fewer than three such requests are not mentioned, because the cause may have been over soon.
+    Fewer than three are not mentioned, because a short fault of the service may be the cause.
     """
-    number = len(reproduction.answered_otherwise_alone)
-    if number >= _FEWEST_OTHERWISE_ALONE:
+    number = len(reproduction.answered_differently_alone)
+    if number >= _FEWEST_CHANGED_IN_PARALLEL:
         yield say(
-            "{number} requests were refused or not answered with other requests in flight, and answered otherwise "
-            "alone: the service limits requests at the same time, or mixes up their answers",
+            "{number} requests were refused or got no answer while other requests were in flight, and got a different "
+            "answer when sent alone: the service limits requests at the same time, or mixes up their answers",
             number=number,
         )
 
@@ -370,8 +392,9 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
 def _kept_by_journal(door: Door) -> Iterator[Text]:
     """Lines about transaction codes that were not sent, because the journal says that an earlier run sent them.
 
-    The journal is a file with the codes that runs sent, so that no code is executed twice. One more line is about codes
-    that an earlier run sent only with a wrong token.
+    The journal is a file with the codes that runs sent, so that no code is executed twice. If it cannot be written, no
+    code at all was sent; if it cannot be relied on, such as a shortened one, no code of the profile was. One more line
+    is about codes that an earlier run sent only with a wrong token.
     """
     guard = door.guard
     number_of_supplied = len(door.secrets.codes)
@@ -389,11 +412,11 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
             supplied=number_of_supplied,
         )
         resend = say("or name one that was refused in --resend-code") if statuses_of_refused else ""
-        token: Text = ""
+        about_the_token: Text = ""
         number_of_401 = statuses_of_refused.count("401")
         if number_of_401:
-            token = say("{number} of these codes got 401, so the token was at fault", number=number_of_401)
-        yield joined((sent_before_in_words, resend, token))
+            about_the_token = say("{number} of these codes got 401, so the token was at fault", number=number_of_401)
+        yield joined((sent_before_in_words, resend, about_the_token))
     if guard.sent_with_wrong_token:
         yield say(
             "{number} of {supplied} transaction codes were offered with a wrong token by an earlier run, which did not "
@@ -406,10 +429,12 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
 def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     """At most one line: how many transaction codes the service refused to execute, and with which answers.
 
-    No line if each refusal may be a conflict with a parallel request. A refusal is not counted if its transfer may have
-    been executed in spite of it. If a sandbox refused all codes of the profile, the line asks whether an earlier run
-    executed them, because a sandbox has no journal that would prevent a second execution. The line does not ask if
-    codes that this run prepared were refused as well, because these were new.
+    A refusal is not counted if its transfer may have been executed in spite of it. There is no line if each refusal may
+    be a conflict with a parallel request.
+
+    If a sandbox refused all codes of the profile, the line ends with a question: did an earlier run execute them? For a
+    sandbox has no journal that would prevent a second execution. If codes that this run prepared were refused as well,
+    the question is left out, because no earlier run can have executed them.
     """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
     with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown_outcomes]

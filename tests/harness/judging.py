@@ -287,10 +287,10 @@ def _with_share(judgement: Judgement, share: tuple[int, int]) -> Judgement:
 def assert_requirements(requirement_id: str, results: Iterable[RequirementResult]) -> None:
     """Record results that were found out elsewhere, for several requirements.
 
-    `requirement_id` is the requirement of the test itself.
-
-    The test fails if one result is a failure and its requirement was selected by the user. Raises NotExercised if there
-    is no result for the test's own requirement, and OutOfScope if that result is out of scope.
+    `requirement_id` is the requirement of the test itself. A failure among the results does not end the test here:
+    after the test, `judge_test` (watching.py) reads the results, and makes the test fail if the user selected a
+    requirement that failed. Raises NotExercised if there is no result for the test's own requirement, and OutOfScope if
+    that result is out of scope.
     """
     results = list(results)  # an iterable can be read only once, and the results are read twice
     ASSERTIONS.results += results

@@ -84,7 +84,7 @@ class Pen:
             record.args = tuple(map(self._clean_argument, record.args))
         try:
             text = record.getMessage()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError):  # the values do not fit the template, which is a fault of the library
             text = str(record.msg)
         record.msg = self._display.without_known_values(text)
         record.args = ()  # the text has them already
@@ -105,8 +105,8 @@ class Pen:
     def _traceback_in_log(self, exc_info: Any) -> str:
         """The text of a logged exception: traceback, name and message, without tokens, codes and other known values.
 
-        `exc_info` is the triple of `sys.exc_info()`. The message may quote an answer, because urllib3 logs headers so
-        that it cannot read. Therefore only ordinary words of the message are shown, as of any text of a service.
+        `exc_info` is the triple of `sys.exc_info()`. The message may quote an answer: urllib3 logs the headers that it
+        cannot parse in this way. Therefore only ordinary words of the message are shown, as of any text of a service.
         """
         error_type, error, trace = exc_info
         if error is None:  # it was logged outside of an exception handler

@@ -26,8 +26,8 @@ from pytest_html.basereport import BaseReport
 from environments.profiles.model import shown
 from reports.observed.behaviour import Behaviour, behaviour_of_data, drifts
 from reports.observed.earlier_runs import (
-    accepting,
     comparison_of,
+    merged_behaviour,
     newest_comparable,
     record_of,
     run_in_folder,
@@ -37,7 +37,7 @@ from reports.observed.earlier_runs import (
 from reports.outputs.conformance_json import FILE, document_of, document_with_failed_output
 from reports.outputs.github import append_to_summary, step_summary, workflow_commands
 from reports.outputs.page.rendering import page_title, summary_html
-from reports.outputs.page.templates import frame
+from reports.outputs.page.templates import template_of_page
 from reports.outputs.terminal import summary
 from reports.outputs.writing import (
     PAGE,
@@ -85,10 +85,13 @@ class Reporter:
         self.folder = folder
         self.page = HtmlPage(self)
         self._clean = clean
-        self._accepts = config.getoption("accept")
-        self._named_run = config.getoption("compare_with")  # the run itself: `read_command_line` has read its file
-        self._has_folder_of_its_own = bool(config.getoption("report_dir"))
-        self._run_before = run_in_folder(folder) if self._has_folder_of_its_own else None
+        self._accepts_behaviour = config.getoption("accept")
+        # The earlier run that the user named, or None. It is no path: `read_command_line` has read the file.
+        self._run_to_compare_with = config.getoption("compare_with")
+        self._user_named_folder = bool(config.getoption("report_dir"))
+        # `begin` removes the earlier report from a folder that the user named, so it is read before. Any other folder
+        # is a new one.
+        self._run_before = run_in_folder(folder) if self._user_named_folder else None
         self._document: RunDocument | None = None
         self._reason_of_missing_part = ""
         # `begin` asks the runner of GitHub to ignore commands until this word is printed. The word is random, so that
@@ -98,8 +101,8 @@ class Reporter:
     def begin(self, config: pytest.Config) -> None:
         """Remove the files of an earlier run from the folder, and ask the runner of GitHub to ignore commands.
 
-        Otherwise a line that a service wrote could be executed as a command. `::stop-commands::WORD` makes the runner
-        ignore commands until `::WORD::` is printed.
+        The runner could otherwise execute a line that a service wrote. `::stop-commands::WORD` makes the runner ignore
+        commands until `::WORD::` is printed.
         """
         if self.folder:
             remove_outputs(self.folder)
@@ -111,7 +114,8 @@ class Reporter:
         """Give the run its final verdict, and make the document from which every file and the summary are made.
 
         The files are written later, so that all of them have the same verdict. `exitstatus` is the one that pytest
-        would end with.
+        would end with. The record is the file of behaviour that a user has accepted (--accept), and drift is what has
+        changed since then.
         """
         run = self.run
         if exitstatus == pytest.ExitCode.INTERRUPTED:
@@ -120,9 +124,10 @@ class Reporter:
             run.errors.append("pytest ended with an internal error: its output says where")
         stopped = session.shouldfail or session.shouldstop
         if stopped:
+            # For each requirement whose test did not run, the reason is the same: pytest stopped before this test.
             run.stopped = say("pytest stopped before its test: {why}", why=str(stopped))
         self._reason_of_missing_part = reason_of_lost_output()  # a line that was not printed is a missing part, too
-        if self._accepts:  # then this run becomes the record, so it is not compared with the record
+        if self._accepts_behaviour:  # then this run becomes the record, so it is not compared with the record
             trouble_with_record = accept_behaviour(run, self._clean)
             if trouble_with_record:
                 self.note_missing_part(trouble_with_record)
@@ -177,7 +182,7 @@ class Reporter:
         *lines, verdict = summary(self.document, self.run, self._clean(self._report_in_words()))
         yield from lines
         if self._github_word:
-            yield f"::{self._github_word}::"
+            yield f"::{self._github_word}::"  # from here on the runner accepts commands again
             yield from workflow_commands(self.document)
         yield verdict
 
@@ -219,7 +224,9 @@ class Reporter:
         if self._reason_of_missing_part:
             document = document_with_failed_output(document)
         self._run_before = self._run_before or self._newest_comparable(document)
-        comparison = comparison_of(document, named=self._named_run, before=self._run_before, clean=self._clean)
+        comparison = comparison_of(
+            document, named=self._run_to_compare_with, before=self._run_before, clean=self._clean
+        )
         self._document = document.model_copy(update={"comparison": comparison})
 
     def _newest_comparable(self, document: RunDocument) -> EarlierRun | None:
@@ -228,7 +235,7 @@ class Reporter:
         It is looked for in the folder with the runs of the environment. None if there is no such run, if no files are
         written, or if the user named a folder for this run, in which there are no other runs.
         """
-        if self.folder is None or self._has_folder_of_its_own:
+        if self.folder is None or self._user_named_folder:
             return None
         runs = (run for folder, run in runs_of(runs_folder(self.run.profile.name)) if folder != self.folder)
         return newest_comparable(runs, document)
@@ -303,9 +310,10 @@ def _accepted_behaviour(run: Run, clean: Clean) -> Behaviour:
 def accept_behaviour(run: Run, clean: Clean) -> str:
     """Do what --accept asks for: write the behaviour that this run observed to `<name>.observed.yaml`.
 
-    Later runs are compared with this file. Returns the reason if the file could not be written, else an empty text.
-    `run.acceptance_in_words` becomes a line that says what was written, or why nothing was. After a run that could not
-    observe the service completely, such as an interrupted one, nothing is written.
+    Later runs are compared with this file. What this run did not test is kept from the file as it was. Returns the
+    reason if the file could not be written, else an empty text. `run.acceptance_in_words` becomes a line that says what
+    was written, or why nothing was. After a run that could not observe the service completely, such as an interrupted
+    one, nothing is written.
     """
     result = result_of_run(run)
     name = clean(shown(run.profile.record))
@@ -313,7 +321,8 @@ def accept_behaviour(run: Run, clean: Clean) -> str:
     if reason_against:
         run.acceptance_in_words = f"not accepted: {reason_against}; {name} is not written"
         return ""
-    record = record_of(run.profile.name, accepting(_accepted_behaviour(run, clean), result.behaviour))
+    behaviour = merged_behaviour(_accepted_behaviour(run, clean), result.behaviour)
+    record = record_of(run.profile.name, behaviour)
     try:
         write_record(run.profile.record, record)
     except OSError as error:
@@ -386,16 +395,17 @@ class HtmlPage:
         """Add the part that the suite writes (verdict, findings, requests) to report.html, before the table of tests.
 
         pytest-html has no option for another template, and its own template states neither its language nor its width.
-        So its private template is replaced. An empty file is written first, so that pytest-html follows no symbolic
-        link, and only the owner may read the page.
+        So its private template is replaced by one of the suite, which holds the script of pytest-html that draws the
+        table. An empty file is written first, so that pytest-html follows no symbolic link, and only the owner may read
+        the page.
         """
         run = self._reporter.run
         document = self._reporter.document
         self._page.title = language(run.profile.language).text(page_title(document))
         app = (files("pytest_html") / "resources" / "app.js").read_text("utf-8")
         script = f"const drawTests = () => {{ {app}\n}};"  # a function, so that the page decides when it runs
-        for plugin in _pages(config):
-            plugin._template = frame(script, run.profile.language)
+        for plugin in _html_plugins(config):
+            plugin._template = template_of_page(script, run.profile.language)
         prefix.append(summary_html(run, document))
         write(_path_of_page(config), "")
 
@@ -405,7 +415,7 @@ class HtmlPage:
 
         Then the run is reported without the page, the reason is remembered, and a half-written page is removed.
         """
-        if not _pages(config):
+        if not _html_plugins(config):  # pytest-html is not installed, so no report.html is written
             yield
             return
         path = _path_of_page(config)
@@ -416,11 +426,12 @@ class HtmlPage:
             with suppress(OSError):  # if the folder cannot be written, there is no half-written page in it
                 path.unlink()
         finally:
-            for plugin in _pages(config):  # otherwise it prints the path of the page, which the summary has already
+            # Otherwise the plugin prints the path of the page, which the summary has already.
+            for plugin in _html_plugins(config):
                 config.pluginmanager.unregister(plugin)
 
 
-def _pages(config: pytest.Config) -> list[BaseReport]:
+def _html_plugins(config: pytest.Config) -> list[BaseReport]:
     """The plugins of pytest-html that write a page; an empty list if pytest-html is not installed."""
     return [plugin for plugin in config.pluginmanager.get_plugins() if isinstance(plugin, BaseReport)]
 

@@ -21,7 +21,7 @@ from environments.profiles.model import Profile
 from reports.result.run import Run
 from reports.showing.resending import Resending
 from reports.showing.show import Display
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """The signals that end a run: Ctrl-C, and the end of a job of the CI."""
@@ -72,12 +72,15 @@ class Interruption:
         self.was_asked = False
         """True once a signal asked the run to end."""
         self._stop_sending = stop_sending
+        # Python writes the number of each signal to one end of this pair of sockets. The thread waits at the other end,
+        # so that it can act at once, while the main thread may be waiting for an answer.
         self._reading_end, self._writing_end = socket.socketpair()
         self._writing_end.setblocking(False)  # as signal.set_wakeup_fd demands
         self._thread = threading.Thread(target=self._listen, name="pix-interruption", daemon=True)
         self._thread.start()
         self._handlers_before: dict[signal.Signals, Any] = {}
         if threading.current_thread() is threading.main_thread():  # no other thread may set a handler
+            # From now on Python writes signals to this socket.
             self._descriptor_before = signal.set_wakeup_fd(self._writing_end.fileno(), warn_on_full_buffer=False)
             for number in SIGNALS:
                 self._handlers_before[number] = signal.signal(number, self._note_signal)

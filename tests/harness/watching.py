@@ -151,11 +151,11 @@ def _result_of(error: DeviationError, session: Session) -> RequirementResult:
     """The result of a requirement that is not met: a failure or a warning, with its findings.
 
     Which of both it is depends on the level of the requirement (such as `documented`), except that some kinds of
-    findings have a level of their own in findings.yaml. A finding that could not be repeated when its request was sent
-    alone is marked so, because parallel requests may be the cause.
+    findings have a level of their own in findings.yaml. A finding that showed only in parallel with other requests gets
+    the remark "only with other requests in flight", because these may be the cause.
     """
     judgements = [
-        session.reproduction.marked_if_only_beside_others(error.requirement_id, judgement)
+        session.reproduction.with_remark_if_only_in_parallel(error.requirement_id, judgement)
         for judgement in error.judgements
     ]
     findings = list(chain.from_iterable(judgement.findings for judgement in judgements))
@@ -210,6 +210,7 @@ def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> 
         report.why = changed(test.own.why, clean)
         path, line_number, reason = report.longrepr  # the form in which pytest reports a skip
         report.longrepr = (path, line_number, clean(reason))
+    # The sections are what the test printed and logged.
     report.sections = [(name, clean(text)) for name, text in report.sections]
 
 

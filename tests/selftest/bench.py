@@ -133,7 +133,7 @@ def compare(scenario: str, rounds: int) -> list[str]:
         for row, act in running:
             with paced_service_process(SCENARIOS[scenario]) as service:
                 run = act(service, number)
-                row.runs.append(replace(run, requests=service.tally()))
+                row.runs.append(replace(run, requests=service.number_of_answers()))
             print(f"{scenario}, round {number}: {row.name} {run.seconds:.2f} s", file=sys.stderr, flush=True)
     return table(scenario, [row for row, _ in running])
 
@@ -159,7 +159,7 @@ def of_large_answers(shapes: Iterable[str]) -> Iterator[str]:
         for packs in (False, True):
             with large_service_process(shape, packs=packs) as service:
                 run = suite(service, seed=1)
-                requests = service.tally()
+                requests = service.number_of_answers()
             cells = (shape, "gzip" if packs else "none", str(requests), f"{run.cpu:.1f} s", f"{run.megabytes:.0f} MB")
             yield f"| {' | '.join(cells)} | {run.status} |"
 

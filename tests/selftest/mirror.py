@@ -54,6 +54,7 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
     "environments/door/opening.py": ("promises/test_promises.py", "environments/door/test_journal.py"),
     "reports/result/run.py": ("reports/result/test_verdicts.py", "reports/sentences/test_headline.py"),
     "reports/outputs/terminal.py": ("reports/result/test_causes.py", "promises/test_command_line.py"),
+    "spec/rules/reproduction.py": ("promises/test_passing_trouble.py", "traffic/test_judgements.py"),
     "tests/conformance/conftest.py": ("harness/test_selection.py",),
     "tests/conformance/test_deletion.py": ("promises/test_keys.py",),
     "tests/conformance/test_execution.py": ("promises/test_money.py",),

@@ -97,6 +97,7 @@ def repeat_where_answers_disagree(traffic: Traffic) -> None:
     They disagree if some answers refuse the valid token (or say that there is no such path) and others do not. More
     answers show whether one server of several is at fault. Sixteen are enough to see the fault twice (`_TIMES_AGAIN`).
     """
+    # For executePix only refusals of the token are compared: a code that does not exist may be answered with 404.
     for operation in ("executePix", *OPERATIONS_WITH_A_STABLE_PATH):
         if not traffic.may_send_to(operation) or not _answers_disagree(traffic.log, operation):
             continue
@@ -140,7 +141,7 @@ def _answers_disagree(log: Log, operation: str) -> bool:
 
 
 def _request_to_repeat(traffic: Traffic, operation: str) -> Send | None:
-    """A function that sends the request which is compared, always the same one.
+    """A function that sends the same request each time it is called, so that its answers can be compared.
 
     | operation | request |
     |---|---|

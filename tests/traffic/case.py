@@ -2,12 +2,12 @@
 
 - A synthetic identifier is one that the suite makes up. It begins with `pixconf-` (`SYNTHETIC_PREFIX`), so that no
   service takes it for an account, a key or a code of somebody.
-- An invalid request has a class: which part of it is invalid, and how, such as ("pixKey", "missing"). A case without a
-  class was drawn by Schemathesis. This has nothing to do with a class of Python.
+- An invalid request has a kind: which part of it is invalid, and how, such as ("pixKey", "missing"). A case without a
+  kind was drawn by Schemathesis.
 - Members are the names and values in a JSON body. The interface document shows them in its section Endpoints.
 
 A number cannot have the prefix, and may be the account or the key of somebody. So each function that makes a body says
-what becomes of numbers: they become 0 or a negative number, for instance, or the case is left out (`safe_cases`).
+what becomes of numbers: they become 0 or a negative number, for instance, or the case is left out (`harmless_cases`).
 
 Self-tests: promises/test_transfers.py.
 """
@@ -164,7 +164,7 @@ def synthetic_text(text: str) -> str:
 def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
     """A path parameter for a request that is drawn at random: the text with a prefix, so that it names nobody.
 
-    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are tried, too. But a
+    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are also tried. But a
     transaction code gets the prefix in any case, because a real code would move money.
     """
     may_stay = profile.is_sandbox and operation != "executePix"
@@ -231,7 +231,8 @@ def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: 
     if isinstance(value, list):
         return [_with_leaves_changed(element, change, member) for element in value]
     is_text = isinstance(value, str) and value not in _TEXTS_THAT_NAME_NOBODY
-    return change(value, member) if is_text or _is_json_number(value) else value
+    may_name_somebody = is_text or _is_json_number(value)
+    return change(value, member) if may_name_somebody else value
 
 
 # -- bodies and path parameters that name nobody -----------------------------------------------------------------------
@@ -249,25 +250,25 @@ def names_own_account(operation: str, profile: Profile) -> bool:
     return profile.is_sandbox and operation in PREPARING_OPERATIONS and bool(profile.accounts)
 
 
-def documented_members(operation: str, profile: Profile) -> Members | None:
+def usual_body(operation: str, profile: Profile) -> Members | None:
     """The names and values in a complete, usual body of an operation; None if the operation has no body.
 
     They are from the interface document, or from the body that the profile has in `requests`. The values name
     nobody, with two exceptions: the account that a registration is for and, on a sandbox, the account that pays.
     """
     accounts = profile.accounts if names_own_account(operation, profile) else ()
-    return _members_with_payer(operation, profile, accounts)
+    return _usual_body_with_payer(operation, profile, accounts)
 
 
-def members_with_synthetic_values(operation: str, profile: Profile) -> Members | None:
-    """The names and values in a complete body, like `documented_members`, but the payer of a transfer is made up.
+def usual_body_with_synthetic_payer(operation: str, profile: Profile) -> Members | None:
+    """The names and values in a complete body, like `usual_body`, but the payer of a transfer is made up.
 
-    For requests without a valid token: if the service accepted one, it would move no money of the profile.
+    It is for requests without a valid token: if the service accepted such a request, the profile would lose no money.
     """
-    return _members_with_payer(operation, profile, ())
+    return _usual_body_with_payer(operation, profile, ())
 
 
-def _members_with_payer(operation: str, profile: Profile, accounts: Sequence[str]) -> Members | None:
+def _usual_body_with_payer(operation: str, profile: Profile, accounts: Sequence[str]) -> Members | None:
     """The names and values in a complete, usual body, in which the first of these accounts pays for a transfer.
 
     If `accounts` is empty, a made-up account pays. None if the operation has no body.
@@ -319,7 +320,7 @@ def texts_that_name_own_account(operation: str, profile: Profile) -> frozenset[s
     """
     if not names_own_account(operation, profile):
         return frozenset()
-    leaves = leaves_of(documented_members(operation, profile))
+    leaves = leaves_of(usual_body(operation, profile))
     # All other texts of this body have the prefix, also a description or a date in words.
     return frozenset(text for _, text in leaves if isinstance(text, str) and SYNTHETIC_PREFIX not in text)
 
@@ -341,11 +342,11 @@ def harmless_path_parameter(operation: str, profile: Profile) -> str | None:
 # -- what may be sent outside a sandbox --------------------------------------------------------------------------------
 
 _UNDELETABLE_KEY = re.compile(rf"(?:{SYNTHETIC_PREFIX})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
-"""Keys that a list may not show as they are, and that a deletion may not name: empty but for the mark, longer than 200
+"""Keys that a list may not show as they are, and that a deletion may not name: nothing but the mark, longer than 200
 characters (as for `_AMBIGUOUS_KEY` of the door), or with control characters or halves of surrogate pairs."""
 
 
-def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
+def harmless_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
     """The cases (requests) that can do no harm to a bank, so that they may be sent.
 
     On a sandbox, a service without real money, all of them. Elsewhere:
@@ -361,7 +362,7 @@ def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
         is_about_keys = case.operation in ("registerPixKey", "deletePixKey")
         leaves = []  # the texts and numbers in the body, with their paths
         if case.body:
-            leaves = list(leaves_of(_value_for_a_lenient_reader(case.body)))
+            leaves = list(leaves_of(_value_for_a_lenient_service(case.body)))
             if not _body_may_be_sent(case.operation, leaves, profile):
                 continue
         if is_about_keys and _key_may_be_undeletable(leaves):
@@ -408,11 +409,11 @@ def _are_permitted_amounts(operation: str, leaves: Iterable[_Leaf], profile: Pro
 
 
 def greatest_amount(operation: str, profile: Profile) -> float:
-    """The greatest amount that may be sent outside a sandbox: that in the body of the profile for the operation.
+    """The greatest amount that may be sent outside a sandbox: the amount in the body of the profile for the operation.
 
-    One cent if the body has no amount.
+    It is one cent if the body has no amount.
     """
-    leaves = leaves_of(documented_members(operation, profile))
+    leaves = leaves_of(usual_body(operation, profile))
     amounts = [number for path, number in leaves if AMOUNT in path and _is_json_number(number)]
     return max(amounts, default=_SMALLEST_AMOUNT)
 
@@ -456,10 +457,10 @@ def _with_synthetic_account(case: Case, profile: Profile) -> Case:
     return replace(case, path_parameter=path_parameter, body=body)
 
 
-def _value_for_a_lenient_reader(body: bytes) -> Any:
-    """The value of a body for a reader that accepts more than JSON allows, such as NaN; None if it cannot be read.
+def _value_for_a_lenient_service(body: bytes) -> Any:
+    """The value of a body for a service that accepts more than JSON allows, such as NaN; None if it cannot be read.
 
-    The tested service may be such a reader. So a number that only this reader understands must name nobody, too.
+    The tested service may be so lenient. So a number that only such a service understands must also name nobody.
     """
     if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):  # a parser of Python may crash on it
         return None

@@ -22,7 +22,8 @@ from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
 from spec.message import Text, joined_keeping_repeats, say
 from spec.requirements import requirements
-from spec.rules import RULES, Reproduction, robustness_of
+from spec.rules import RULES, robustness_of
+from spec.rules.reproduction import Reproduction
 from tests.traffic.case import Case
 
 _FindingKey = tuple[str, str, Finding]
@@ -100,7 +101,7 @@ class Findings:
         """Deviations that only randomly drawn requests show.
 
         For each deviation: the requirement, the finding that describes it, and the smallest request (case) that shows
-        it. For these alone a smaller request is looked for. A request with a known invalid part needs none, because the
+        it. For these alone a smaller request is searched. A request with a known invalid part needs none, because the
         name of the part explains the deviation.
         """
         cases_by_finding = self._cases_by_finding()

@@ -25,7 +25,13 @@ from typing import Any
 
 from environments.door.door import NoteSubject
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import NO_HEADER, OTHER_SCHEMES, WRONG_TOKEN, UnauthorizedRequest, permitted_forms
+from environments.door.wrong_tokens import (
+    NO_HEADER,
+    OTHER_SCHEMES,
+    WRONG_TOKEN,
+    UnauthorizedRequest,
+    permitted_credential_forms,
+)
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -176,7 +182,7 @@ class _Executions:
             for credential in (NO_HEADER, WRONG_TOKEN):
                 send(credential=credential)
         if self._selection_includes(_SCHEME, *_ROBUST):
-            other_schemes = permitted_forms(self._profile, among=OTHER_SCHEMES)
+            other_schemes = permitted_credential_forms(self._profile, among=OTHER_SCHEMES)
             sends: list[Send] = [partial(send, credential=form.name) for form in other_schemes]
             self._together.send_each_with_a_companion(EXECUTE, *sends)
 
@@ -188,7 +194,7 @@ class _Executions:
         """
         # limits.wrong_tokens also counts the later requests for the code that is executed first, so these are reserved.
         later_requests = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
-        self._door.budget.keep_for_executed_code(EXECUTE, later_requests)
+        self._door.budget.reserve_for_executed_code(EXECUTE, later_requests)
         if not self._traffic.selection.needs_real_codes:
             return
         plan = self._plan_of_codes()
@@ -416,9 +422,9 @@ class _Executions:
     def _requests_with_companion(self, requests: Sequence[UnauthorizedRequest]) -> list[UnauthorizedRequest]:
         """The unauthorized requests, among these for one code, that are sent at the same moment as a valid request.
 
-        A service may let a wrong token pass while a valid request is under way. They are one request without a token
-        and one with a wrong token. The first request in the list is none of them, because it is sent right after an
-        execution.
+        They are one request without a token and one request with a wrong token, because a service may let these pass
+        while a valid request is under way. The first request in `requests` is not chosen, because it is sent right
+        after an execution, alone.
 
         Empty outside a sandbox, because a service that refuses simultaneous requests would cost a real code. Also empty
         until a code was executed: at least one success must not depend on simultaneous requests.
@@ -427,8 +433,8 @@ class _Executions:
             return []
         later_requests = requests[1:]
         without_header = [request for request in later_requests if request.credential == NO_HEADER]
-        with_token = [request for request in later_requests if request.credential != NO_HEADER]
-        return [*without_header[:1], *with_token[:1]]
+        with_wrong_token = [request for request in later_requests if request.credential != NO_HEADER]
+        return [*without_header[:1], *with_wrong_token[:1]]
 
     def _send_unauthorized(self, code: str, request: UnauthorizedRequest, *, with_companion: bool) -> Exchange:
         """Send a real code without the valid token, as the unauthorized request says. The service must refuse it.

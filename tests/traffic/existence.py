@@ -128,10 +128,10 @@ class _EvidenceInLog:
         """Every request that was sent to an operation, or to any operation if none is given, without generated ones.
 
         The judgement is made twice: while the run sends requests, and later in a test. Requests that Schemathesis
-        generates are sent in between. They are left out, so that both judgements are the same. A generated request has
-        the name of an operation as its `part`.
+        generates are sent in between. They are left out, so that both judgements are the same. Their `generator` is the
+        name of their operation.
         """
-        return [exchange for exchange in self.log.attempts(operation) if exchange.part not in operations()]
+        return [exchange for exchange in self.log.attempts(operation) if exchange.generator not in operations()]
 
     def best_answers(self, operation: str) -> list[Exchange]:
         """The exchanges that can show that an endpoint exists even if they were refused, the most reliable first.
@@ -209,7 +209,7 @@ def _is_sibling(candidate: Exchange, exchange: Exchange) -> bool:
 
     Method, body and path must be the same, except for the last fixed segment of the path. For example, a sibling of
     `/v1/pix/keys/ac-0001` is `/v1/pix/pixconf-123/ac-0001`. The sibling of an execution has a made-up code in the place
-    of the real one, so the last segment may differ there, too.
+    of the real one, so its last segment may also differ.
     """
     method_and_body = (exchange.request.method, exchange.request.body)
     if (candidate.request.method, candidate.request.body) != method_and_body:
@@ -302,7 +302,8 @@ def _exchange_to_show(harmless: list[Exchange], answers: list[Exchange], others:
 def _judgement_on_missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
     """The judgement whether an endpoint is found each time: one server of several may not know its path.
 
-    Other operations than those in OPERATIONS_WITH_A_STABLE_PATH may answer 404 for another reason, so they hold.
+    The judgement also holds for an operation that may answer 404 for another reason (that is not in
+    OPERATIONS_WITH_A_STABLE_PATH).
     """
     if operation not in OPERATIONS_WITH_A_STABLE_PATH:
         return holds()
@@ -445,17 +446,16 @@ def _are_answered(exchanges: Sequence[Exchange]) -> bool:
 
 
 def _find_out_if_valid(evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]) -> bool:
-    """Find out whether a request is certainly valid, so that an endpoint that exists must not refuse it. It is:
+    """Find out whether a request is certainly valid, so that an endpoint that exists must not refuse it. These are:
 
     - an execution, if the run prepared its code
     - a request for an account, if another operation accepts the account
     - a request without a path parameter, if another operation accepts the token; or if its answer is a 404, because
       that is no answer to a wrong token
 
-    A deletion is not certainly valid if a registration, too, is answered like the siblings (the same request to
-    undocumented paths): then perhaps no key was registered, so there was none to delete.
-
-    This function may send a registration, if `evidence` sends what is missing.
+    But a deletion is not certainly valid if a registration is answered like the siblings (the same request to
+    undocumented paths): then perhaps no key was registered, so no key could be deleted. To see that, a harmless
+    registration is sent if `evidence` sends what is missing.
     """
     if not exchange.expects_success:
         return False

@@ -1,11 +1,13 @@
 """Invalid requests from tables: those that a requirement names, and those that Schemathesis cannot draw.
 
 Bodies that are no JSON, texts that are no UTF-8, queries, credentials and Content-Types are no part of the OpenAPI
-schema. So Schemathesis does not draw them (`drawing.py`), and the tables here have them.
+schema. So Schemathesis does not draw them (`drawing/cases.py`), and the tables here have them.
 
-A class of invalid requests is the part of a request that is unusual, and how: ("query", "long"). Each row of a table
-is a class, with the value that replaces the usual one. `invalid_requests` makes a case of each class. The
-rest of the request is valid, or has synthetic identifiers, which begin with `pixconf-` (`SYNTHETIC_PREFIX`).
+The kind of an invalid request is the part that is unusual, and how: ("query", "long"). Each row of a table is a kind,
+with the value that replaces the usual one. `invalid_requests` makes a case (a request that is not sent yet) of each
+kind. The rest of the request is valid, or has synthetic identifiers, which begin with `pixconf-` (`SYNTHETIC_PREFIX`).
+
+Two modules send these cases: `robustness.py` the kinds whose answers are observed, `property.py` all others.
 
 Self-tests: promises/test_transfers.py.
 """
@@ -17,6 +19,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import filterfalse
 from typing import Any
 
 from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN
@@ -32,16 +35,16 @@ from tests.traffic.case import (
     DOCUMENTED_MEMBERS,
     Case,
     Members,
-    documented_members,
+    harmless_cases,
     harmless_path_parameter,
-    members_with_synthetic_values,
     names_own_account,
-    safe_cases,
     synthetic_text,
+    usual_body,
+    usual_body_with_synthetic_payer,
 )
 
 Values = Mapping[str, Any]
-"""By class, the value of one part of a request.
+"""By the second part of a kind, such as "long", the value of one part of a request.
 
 The first table of a part is for every operation that has the part. A table `MORE_…` is for some operations only."""
 _LONG = 5_000
@@ -54,7 +57,7 @@ _MARK = SYNTHETIC_PREFIX.encode()
 """The prefix `pixconf-` of made-up identifiers, for bodies that are written as bytes."""
 _REGISTER, _DELETE = "registerPixKey", "deletePixKey"
 
-# -- tables of classes -------------------------------------------------------------------------------------------------
+# -- tables of kinds ---------------------------------------------------------------------------------------------------
 
 PATH_PARAMETERS = {
     "unknown": synthetic_text("0"),
@@ -71,7 +74,8 @@ MORE_PATH_PARAMETERS = {
     "with a question mark": synthetic_text("?a=1#b"),
     "outside the basic plane": synthetic_text("🏦"),
 }
-"""Further unusual transaction codes, for executions only."""
+"""Further unusual transaction codes, for executions only: most services read the segments of all paths with the same
+code, so one operation is enough."""
 QUERIES = {"a query": f"?{SYNTHETIC_PREFIX}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}"}
 """A query, which no operation has in the interface document."""
 MORE_QUERIES = {
@@ -94,10 +98,10 @@ CONTENT_TYPES = {
 MORE_CONTENT_TYPES = {"XML": "application/xml"}
 """A further Content-Type, for registrations and deletions only."""
 UNREADABLE = {"cut short": b'{"' + _MARK, "no UTF-8": b'{"pixKey": "' + _MARK + b'\xff\xfe"}'}
-"""Bodies that no reader can understand as a request. So deletions for an account of the profile have them, too.
+"""Bodies that no service can understand as a request. So deletions for an account of the profile also have them.
 
-A careless reader may understand the bodies below as a request to delete all keys. Such deletions name an account of the
-profile on a sandbox only."""
+A careless service may understand the bodies below as a request to delete all keys. Deletions with these bodies name an
+account of the profile on a sandbox only."""
 TEXTS = {
     "empty": b"",
     **UNREADABLE,
@@ -143,9 +147,9 @@ ODD_KEYS = {
 """Unusual keys, for registrations. Of these, deletions only have the key with quotes."""
 
 _OF_A_READ = frozenset({"unknown", "with an encoded slash", WRONG_TOKEN})
-"""Classes whose answers are observed for each operation that only reads."""
+"""How requests are unusual whose answers are observed for each operation that only reads."""
 _OF_A_TRANSFER = frozenset({"empty", "cut short", "a form", "value: text", "value: a number"})
-"""Classes whose answers are observed for each operation that prepares a transfer."""
+"""How requests are unusual whose answers are observed for each operation that prepares a transfer."""
 OBSERVED: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(READ_OPERATIONS, _OF_A_READ),
     **dict.fromkeys(PREPARING_OPERATIONS, _OF_A_TRANSFER),
@@ -167,43 +171,56 @@ OBSERVED: Mapping[str, frozenset[str]] = {
         {"unknown", "a synthetic key", "empty", "cut short", "body: an array", "a text", "a form"}
     ),
 }  # fmt: skip
-"""By operation, the classes whose answers are observations. The targeted tests send them.
+"""By operation, the kinds whose answers are observations. The scenario `send_invalid` sends them.
 
-A class is named by how a part of the request is unusual, in whichever part; or as `part: how`, for one part alone."""
+A kind is named by how a part of the request is unusual, such as "missing", whatever the part is; or as `part: how`, for
+one part alone."""
 
 
 # -- cases for an operation --------------------------------------------------------------------------------------------
 
 
-def invalid_requests(operation: str, profile: Profile, *, observed: bool | None = None) -> Iterator[Case]:
-    """The invalid requests to an operation that this profile permits. They are not sent yet: each is a `Case`.
+def invalid_requests(operation: str, profile: Profile) -> Iterator[Case]:
+    """The invalid requests to an operation that this profile permits, one for each kind. They are not sent yet.
 
-    There is one for each class. A class is the part of a request that is invalid, and how: ("pixKey", "missing").
-    If `observed` is True, only the classes whose answers the report shows as observations (the table OBSERVED), which
-    scenarios send. If it is False, only the others, which are part of the generated traffic. If it is None, all.
+    A kind is the part of a request that is invalid, and how: ("pixKey", "missing").
     """
-    cases = _all_cases(operation, profile)
-    if observed is not None:
-        cases = (case for case in cases if _is_observed(case) is observed)
-    if observed and profile.deletes_keys:
+    return harmless_cases(_all_cases(operation, profile), profile)
+
+
+def observed_invalid_requests(operation: str, profile: Profile) -> Iterator[Case]:
+    """The invalid requests to an operation whose answers the report shows as observations (the table OBSERVED).
+
+    The scenario `send_invalid` sends them.
+    """
+    cases: Iterable[Case] = filter(_is_observed, _all_cases(operation, profile))
+    if profile.deletes_keys:
         cases = map(_with_its_own_key, cases)
-    return safe_cases(cases, profile)
+    return harmless_cases(cases, profile)
+
+
+def other_invalid_requests(operation: str, profile: Profile) -> Iterator[Case]:
+    """The invalid requests to an operation that `observed_invalid_requests` does not have.
+
+    They are part of the generated traffic.
+    """
+    return harmless_cases(filterfalse(_is_observed, _all_cases(operation, profile)), profile)
 
 
 def _is_observed(case: Case) -> bool:
-    """True if the report shows the answer to this invalid request as an observation: the table OBSERVED has its class.
+    """True if the report shows the answer to this invalid request as an observation: the table OBSERVED has its kind.
 
-    The table names a class as "missing", for any part of a request, or as "body: an array", for one part.
+    The table names a kind as "missing", for any part of a request, or as "body: an array", for one part.
     """
-    classes = OBSERVED[case.operation]
-    return case.how_unusual in classes or f"{case.unusual_part}: {case.how_unusual}" in classes
+    kinds = OBSERVED[case.operation]
+    return case.how_unusual in kinds or f"{case.unusual_part}: {case.how_unusual}" in kinds
 
 
 def _with_its_own_key(case: Case) -> Case:
     """The case (an invalid request) with a made-up key that no other case has.
 
-    A service may refuse a key because it is registered already, and not because of the invalid part. This is called
-    only if the run may delete keys. Otherwise all cases share one key, so that at most one key stays registered.
+    A service may refuse a key because it is registered already, and not because of the invalid part. If the run may
+    not delete keys, all cases share one key instead, so that at most one key stays registered.
     """
     if not case.body:
         return case
@@ -219,16 +236,16 @@ def unreadable_request(operation: str, credential: str) -> Case:
     return Case(operation, path_parameter=synthetic(), body=UNREADABLE["cut short"], credential=credential)
 
 
-def classes_in_words(classes: Iterable[tuple[str, str]]) -> Text:
-    """Classes of invalid requests as a text, by the part that is invalid: `body: empty, null; pixKey: missing`.
+def kinds_in_words(kinds: Iterable[tuple[str, str]]) -> Text:
+    """Kinds of invalid requests as a text, by the part that is invalid: `body: empty, null; pixKey: missing`.
 
-    A class is a pair, such as ("body", "empty"). A request that was drawn at random has no part: ("", "").
+    A kind is a pair, such as ("body", "empty"). A request that was drawn at random has the pair ("", "").
     """
     texts = []
-    for part, classes_of_part in grouped(classes, lambda unusual: unusual[0]).items():
+    for part, kinds_of_part in grouped(kinds, lambda kind: kind[0]).items():
         if part:
-            in_words = joined_keeping_repeats([say(how) for _, how in classes_of_part], ", ")
-            texts.append(say("{where}: {classes}", where=say(part), classes=in_words))
+            in_words = joined_keeping_repeats([say(how) for _, how in kinds_of_part], ", ")
+            texts.append(say("{where}: {kinds}", where=say(part), kinds=in_words))
         else:
             texts.append(say("generated requests"))
     return joined(texts)
@@ -266,23 +283,26 @@ def _one_of_each_group_in_turn(cases: Sequence[Case], group_of: Callable[[Case],
 
 
 def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
-    """All invalid requests to an operation, one for each class: the part that is invalid and how, ("query", "long").
+    """All invalid requests to an operation, one for each kind: the part that is invalid and how, ("query", "long").
 
     Each is a usual request in which one part is replaced: the body or a member of it, the path parameter, the query or
     the credential. The rest of the request is valid, or names a made-up account, key or code.
     """
-    members = documented_members(operation, profile)  # names and values of a usual body; None without a body
-    path_parameter = operations()[operation].path_parameter
+    members = usual_body(operation, profile)  # names and values of a usual body; None without a body
+    path_parameter = operations()[operation].path_parameter  # its name, such as "accountId"; None without one
     case = Case(operation, path_parameter=harmless_path_parameter(operation, profile))
     if members:
         case = replace(case, body=as_bytes(members))
         yield from _cases_with_unusual_bodies(case, members, profile)
     if path_parameter:  # the case keeps its body, because a service may read the body first
-        more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
-        yield from _with_each_value(case, path_parameter, "path_parameter", PATH_PARAMETERS, more)
-    yield from _with_each_value(case, "query", "query", QUERIES, MORE_QUERIES if members is None else {})
+        yield from _with_each_value(case, path_parameter, "path_parameter", PATH_PARAMETERS)
+        if operation == "executePix":
+            yield from _with_each_value(case, path_parameter, "path_parameter", MORE_PATH_PARAMETERS)
+    yield from _with_each_value(case, "query", "query", QUERIES)
+    if not members:  # a service that gets a body reads no query
+        yield from _with_each_value(case, "query", "query", MORE_QUERIES)
     # A wrong credential is sent with a body that names nobody, because the operation may need no token.
-    synthetic_members = members_with_synthetic_values(operation, profile)
+    synthetic_members = usual_body_with_synthetic_payer(operation, profile)
     case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
     credentials = {name: name for name in _credentials(operation, profile, has_body=bool(members))}
     yield from _with_each_value(case, "Authorization", "credential", credentials)
@@ -295,7 +315,8 @@ def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequenc
     - The two operations whose token is documented get the empty header alone: scenarios send them the other wrong
       tokens (`wrong_tokens.py`).
     - Any other operation gets no header, a wrong token and the empty header. On a sandbox (a service without real
-      money) it also gets an over-long token, if it has a body.
+      money) it also gets an over-long token, if it has a body: a service may read such requests in another way than
+      listAccounts. Outside a sandbox one over-long token is enough, because it may disturb the service.
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS
@@ -341,28 +362,38 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     """Invalid deletions: those with an unusual body or Content-Type.
 
     `case` is a usual deletion for a made-up account, and `members` are the names and values in its body. Some deletions
-    are for an account of the profile instead, because an existing account shows more. Off a sandbox (a service without
-    real money) these must name a made-up key, or be unreadable for every service: otherwise a service may understand
-    them as a deletion of all keys.
+    are for an account of the profile instead, because an existing account shows more.
     """
-    # TEXTS, NO_OBJECTS and UNREADABLE are tables of bodies. UNREADABLE has bodies that no service can read.
-    for_own_account = _deletion_for_own_account(case, profile)
-    has_own_account = for_own_account != case
-    may_name_own_account = has_own_account and profile.is_sandbox
-    if may_name_own_account:
-        yield from _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
-    for_nobody = [*_with_each_body(case, TEXTS, NO_OBJECTS)]
-    if has_own_account:
-        for_nobody += _with_each_body(for_own_account, UNREADABLE)
-    if may_name_own_account:
-        # The same deletions are sent for the account of the profile, and show more: the service finds the account, and
-        # goes on. So for a made-up account only the deletions are sent whose answers the report shows in every run.
-        for_nobody = [deletion for deletion in for_nobody if _is_observed(deletion)]
-    yield from for_nobody
+    for_own_account = _deletion_for_own_account(case, profile)  # `case` itself if the profile has no account
+    yield from _deletions_without_members(case, for_own_account, profile)
     yield from _with_each_body(for_own_account, _objects_with_odd_members(members))
     yield replace(for_own_account, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_each_value_of_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
+
+
+def _deletions_without_members(case: Case, for_own_account: Case, profile: Profile) -> list[Case]:
+    """Deletions with bodies that cannot be read, or that name no key:
+
+    | | for a made-up account | for an account of the profile |
+    |---|---|---|
+    | the profile has no account | all bodies | none |
+    | outside a sandbox | all bodies | the bodies that no service can read (UNREADABLE) |
+    | on a sandbox | the kinds that are observed in every run | all bodies |
+
+    Outside a sandbox a service may understand the other bodies as a deletion of all keys of the account. `case` is for
+    a made-up account, and `for_own_account` for an account of the profile.
+    """
+    for_made_up_account = list(_with_each_body(case, TEXTS, NO_OBJECTS))
+    if for_own_account == case:
+        return for_made_up_account
+    unreadable = list(_with_each_body(for_own_account, UNREADABLE))
+    if not profile.is_sandbox:
+        return [*for_made_up_account, *unreadable]
+    all_for_own_account = _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
+    # The same as outside a sandbox, so that the observations of both can be compared.
+    observed = filter(_is_observed, [*for_made_up_account, *unreadable])
+    return [*all_for_own_account, *observed]
 
 
 def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
@@ -371,16 +402,16 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
     `case` is a usual preparation, and `members` are the names and values in its body. TEXTS and CONTENT_TYPES are
     tables of unusual bodies and Content-Types, by the words that describe them.
     """
-    odd_transfers: Values = {}
+    unreadable_with_account: Values = {}
     if names_own_account(case.operation, profile):
-        odd_transfers = _unreadable_transfers_of_own_account(members)
+        unreadable_with_account = _unreadable_transfers_of_own_account(members)
     for what, body in TEXTS.items():
         unreadable = replace(case, unusual_part="body", how_unusual=what, body=body)
-        # A service looks further into a body that names an account (`odd_transfers`). So the same body without an
-        # account is sent only if the report shows its answer.
-        if what not in odd_transfers or _is_observed(unreadable):
+        # A service looks further into a body that names an account. So the same body without an account is sent only if
+        # the report shows its answer.
+        if what not in unreadable_with_account or _is_observed(unreadable):
             yield unreadable
-    yield from _with_each_body(case, odd_transfers)
+    yield from _with_each_body(case, unreadable_with_account)
     yield from _with_each_body(case, _objects_with_odd_members(members))
     yield from _with_observed_members(case, members)
     # The amount is a text here, so that a service which ignores the Content-Type prepares no transfer.
@@ -391,8 +422,8 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
 def _deletion_for_own_account(case: Case, profile: Profile) -> Case:
     """The deletion `case` for an account of the profile instead of a made-up account.
 
-    It is the same case if the profile has no account, or if its body for deletions does not have the text `{key}`,
-    which is replaced by a key: then nobody knows which key of the account a service would delete.
+    The result is `case` itself if the profile has no account; or if the body of the profile for deletions does not have
+    the placeholder `{key}`, because nobody knows then which key of the account a service would delete.
     """
     body_in_profile = profile.requests.get(case.operation)
     names_a_key = body_in_profile is None or "{key}" in str(body_in_profile.json)
@@ -414,7 +445,7 @@ def _member_of_key(members: Members) -> str:
 def _objects_with_odd_members(members: Members) -> Values:
     """Two unusual bodies: one with each member twice, and one with a large member that is not documented.
 
-    By the words that describe them. `members` are the names and values in a usual body.
+    The result has them by the words that describe them. `members` are the names and values in a usual body.
     """
     text = as_bytes(members)
     without_closing_brace, without_opening_brace = text[:-1], text[1:]
@@ -427,9 +458,9 @@ def _objects_with_odd_members(members: Members) -> Values:
 def _unreadable_transfers_of_own_account(members: Members) -> Values:
     """Bodies of transfers that cannot be read to their end, but name an account of the profile at their beginning.
 
-    By the words that describe them. A lenient service may look the account up, and only then fail to read the rest, so
-    these bodies test more of the service than bodies that name no account. None has a readable amount, so none can
-    become a transfer. `members` are the names and values in a usual body.
+    The result has them by the words that describe them. A lenient service may look the account up, and only then fail
+    to read the rest, so these bodies test more of the service than bodies that name no account. No body has a readable
+    amount, so no service can make a transfer of it. `members` are the names and values in a usual body.
     """
     without_amount = as_bytes({name: value for name, value in members.items() if name != AMOUNT})
     cut_short = without_amount.removesuffix(b"}")

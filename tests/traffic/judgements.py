@@ -17,11 +17,11 @@ from spec.answers import (
     answers_in_words,
     data_of,
     grants_protected_result,
+    is_fulfilled,
     is_granted,
     is_judged_as_success,
     is_page,
     is_refusal,
-    is_served,
     refusal_kind,
     says_done_in_words,
     says_success_false,
@@ -35,7 +35,8 @@ from spec.json_text import is_number
 from spec.log import Log
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
-from spec.rules import Reproduction, judge
+from spec.rules import judge
+from spec.rules.reproduction import Reproduction
 from spec.rules.robustness import never_answered
 from tests.traffic.at_times import REFUSALS_OF_THE_TOKEN, refused_at_times
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
@@ -63,7 +64,8 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
 
     In any other case the judgement is inconclusive, because the token may have expired, for example.
     """
-    mixed_up = traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN)  # requests with an answer to another one
+    # Valid requests that got the refusal of a request that was under way at the same time.
+    mixed_up = traffic.reproduction.refused_by_mix_up(operation, RefusalKind.TOKEN)
     if mixed_up:
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
     at_times = refused_at_times(traffic.log, operation, REFUSALS_OF_THE_TOKEN)  # and accepted before and after
@@ -111,7 +113,7 @@ def _exchanges_that_prove_the_token(traffic: Traffic, operation: str) -> tuple[E
     for name in ("executePix", "registerPixKey", *READ_OPERATIONS):
         if name == operation:
             continue
-        exchanges = traffic.log.targeted(name)  # without generated requests
+        exchanges = traffic.log.sent_by_scenarios(name)
         successes = list(filter(succeeded, exchanges))
         without_token = [exchange for exchange in exchanges if exchange.credential == NO_HEADER and exchange.response]
         refused = [exchange for exchange in without_token if not is_granted(exchange)]
@@ -128,15 +130,16 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     form gets the same answer as the token as a bearer, such as 404. If even a wrong token gets that answer, the token
     is not checked before the code, and the judgement is inconclusive.
     """
-    without_bearer = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
+    # Without a token, with a wrong token, and with the valid token in other forms.
+    to_be_refused = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
     with_bearer = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
-    with_wrong_token = [exchange for exchange in without_bearer if exchange.credential == WRONG_TOKEN]
+    with_wrong_token = [exchange for exchange in to_be_refused if exchange.credential == WRONG_TOKEN]
     if not with_bearer or not with_bearer[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
     if indistinguishable(with_bearer[0], with_wrong_token[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
 
-    in_other_forms = [exchange for exchange in without_bearer if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
+    in_other_forms = [exchange for exchange in to_be_refused if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
     if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
     accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_bearer[0])]
@@ -217,7 +220,7 @@ def token_is_required(
     judgement = none_granted(without_token, code_of_finding, *others)
     if judgement.deviates:
         return judgement
-    successes = list(filter(is_served, valid))
+    successes = list(filter(is_fulfilled, valid))
     if not successes:
         return inconclusive(_NO_SUCCESS_TO_COMPARE_WITH, *without_token[:1])
 
@@ -322,7 +325,9 @@ def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgeme
         return holds(successes[0])
     prepared = log.of("executePix", Execution.PREPARED)
     successes_with_extra_parts = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)))
-    # One refused code may be a bad one. With two, one was refused before and one after the success with extra parts.
+    # The run executes the first code as documented, the second code with extra parts, and all others as documented
+    # (`_may_need_more` in `execution.py`). So the second code in `prepared` was refused after the success with extra
+    # parts. A single refused code may just be a bad code.
     refused_before_and_after = len(prepared) >= 2
     if successes_with_extra_parts and refused_before_and_after:
         return deviates(finding("needs-more"), *prepared, *successes_with_extra_parts)
@@ -454,7 +459,7 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
 
     Invalid requests that were generated are left out, because test_property.py judges them. `not_sent` is a sentence
     about requests that were not sent, or that tested nothing: the report shows it if the requirement holds.
-    `reproduction` judges an answer. For it a requirement is broken only if the deviation was seen twice.
+    `reproduction` judges an answer. It says "broken" only if the deviation appeared again in a repetition.
     """
     operation = requirement_id.partition(".")[0]
     attempts = log.attempts(operation)
@@ -478,8 +483,8 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     if not any(exchange.response for exchange in exchanges):
         answers = joined(map(answer_in_words, exchanges))
         return inconclusive(say("no answer to judge: {answers}", answers=answers))
-    # Reasons of judgements that are no deviation, such as "not seen again with nothing else in flight".
-    remarks = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
+    # Why a deviation does not count, such as "not seen again with nothing else in flight".
+    remark_by_exchange = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
     holding = [exchange for exchange, judgement in judgements if judgement.holds]
-    # The report cites the exchanges with a remark, and one as an example.
-    return holds(*remarks, *holding[:1], why=joined([*remarks.values(), not_sent]))
+    # The report cites the exchanges with a remark, and one exchange as an example.
+    return holds(*remark_by_exchange, *holding[:1], why=joined([*remark_by_exchange.values(), not_sent]))

@@ -1,4 +1,4 @@
-"""A refusal that a service keeps: after a wrong token for a code or an account, it refuses the valid token, too.
+"""A refusal that a service keeps: after a wrong token for a code or an account, it also refuses the valid token.
 
 A cache may keep a 401 for a path, and answer the next caller with it. So a request with the same code, or for the same
 account, is sent with the valid token, then with a wrong one, then with the valid one again. The codes do not exist. The
@@ -6,7 +6,7 @@ registrations have a body that cannot be read, so they register nothing. `at_tim
 
 A conforming service may lock a caller or an account after several wrong tokens. So each code and each account gets one
 wrong token at a time. Right after it, a request for another code or account is sent with the valid token: if the caller
-is locked out, this request is refused, too.
+is locked out, this request is also refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import WRONG_TOKEN
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Purpose
-from tests.traffic.refused_credentials import IDENTIFIERS_WITH_ONE_WRONG_TOKEN
+from tests.traffic.refused_credentials import MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN
 from tests.traffic.scenario import Traffic, scenario
 
 _EXECUTE = "executePix"
@@ -86,8 +86,8 @@ def send_valid_token_after_wrong_one(traffic: Traffic) -> None:
 def _send_with_wrong_token_in_between(first: _Request, second: _Request) -> None:
     """Send each of two requests with the valid token, with a wrong one, and with the valid one again.
 
-    If the third answer refuses the token, the service may have kept the refusal of the second one. At the end a request
-    for another code or account shows whether the caller as such is locked out: then no refusal was kept.
+    If the third answer refuses the token, the service may have kept the refusal of the second request. At the end a
+    request for another code or account shows whether the service has locked the caller out instead.
     """
     first.send(KeptRefusal.WITH_THE_TOKEN)
     first.send(KeptRefusal.WRONG_TOKEN, WRONG_TOKEN)
@@ -102,7 +102,7 @@ def _send_after_reads_with_wrong_token(first: _Request, second: _Request) -> Non
     """For each account, read the balance with a wrong token, and then send the registration with the valid token.
 
     If the registration is refused, the service may have kept the refusal of the read. A request for another account
-    shows whether the caller as such is locked out.
+    shows whether the service has locked the caller out instead, for all accounts.
     """
     for request in (first, second):
         request.read_with_a_wrong_token()
@@ -125,7 +125,7 @@ def identifiers_with_one_wrong_token(operation: str, profile: Profile) -> list[s
     service may register an empty key if it cannot read the body of a registration.
     """
     own = profile.accounts if operation == _REGISTER and profile.is_sandbox else ()
-    return [*own, synthetic(), synthetic()][:IDENTIFIERS_WITH_ONE_WRONG_TOKEN]
+    return [*own, synthetic(), synthetic()][:MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN]
 
 
 def _request(traffic: Traffic, operation: str, code_or_account: str) -> _Request:

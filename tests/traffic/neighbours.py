@@ -2,10 +2,10 @@
 
 The answer of a service at fault may depend on what its connection carried before, or on what the service did last. So
 a valid request is sent right after each of these, several times: a request without a token, a request that is refused
-for what it says, and a read. They change nothing.
+for its content, and a read. They change nothing.
 
-On a sandbox `RequestsOnSandbox` sends others before the executions, which change something: a key is registered right
-after an execution, and a transfer is executed right after a registration and a deletion.
+On a sandbox `RequestsOnSandbox` also sends requests that change something: a key is registered right after an
+execution, and a transfer is executed right after a registration and a deletion.
 
 The index of a code is its position among all codes that the run executes, counted from 0.
 
@@ -49,7 +49,7 @@ _TIMES = 3
 def _reads_of_last_account(traffic: Traffic) -> list[Send]:
     """Functions that each send one read that the profile permits, such as the balance, of the last account.
 
-    The registrations are for the first account. If the profile has two accounts, a read of the other one is sent right
+    The registrations are for the first account. If the profile has two accounts, a read of the second is sent right
     before a registration, because a service at fault may mix up the two accounts.
     """
     accounts = traffic.profile.accounts
@@ -74,22 +74,23 @@ def requests_before_registrations(traffic: Traffic) -> tuple[list[Send], list[Se
     - a registration without a token, if a selected requirement is about a missing token
     - each read that the profile permits
 
-    The second list has refused requests of these sorts several times more, because only one of several servers may be
-    at fault after them.
+    The second list has the refused requests again, because the next request may reach another server, and only one of
+    several servers may have the fault. Both lists together have `_TIMES` requests without a token, and `_TIMES`
+    requests that are refused for their content. The execution is one of these.
     """
     without_a_token = partial(_send_unreadable, traffic, NO_HEADER, RightBefore.REFUSED_CALLER)
     unreadable = partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST)
     unknown_code = partial(traffic.client.send, _EXECUTE, synthetic(), purpose=RightBefore.REFUSED_REQUEST)
 
-    first_ones: list[Send] = [unreadable]
-    others: list[Send] = [unreadable] * (_TIMES - 1)
+    refused_for_content: list[Send] = [unreadable]
     if traffic.may_send_to(_EXECUTE):
-        first_ones.append(unknown_code)
-        others.pop()  # the execution is refused for what it says, too, so one unreadable registration less is enough
+        refused_for_content.append(unknown_code)
+    one_of_each = [*refused_for_content]
+    again: list[Send] = [unreadable] * (_TIMES - len(refused_for_content))
     if traffic.selection.includes_any(f"{_REGISTER}.token.required"):
-        first_ones.append(without_a_token)
-        others += [without_a_token] * (_TIMES - 1)
-    return [*first_ones, *_reads_of_last_account(traffic)], others
+        one_of_each.append(without_a_token)
+        again += [without_a_token] * (_TIMES - 1)
+    return [*one_of_each, *_reads_of_last_account(traffic)], again
 
 
 def requests_before_executions(traffic: Traffic, unknown_code: str) -> Iterator[Send]:
@@ -127,23 +128,25 @@ def _send_unreadable(traffic: Traffic, credential: str, purpose: Purpose) -> Exc
 
 # -- before executions on a sandbox --------------------------------------------------------------------------------
 
-_FIRST_CODES = 3
-"""Codes that are sent before the first one without wrong tokens: the first code of all, one with wrong tokens, and one
-that is executed at the same moment as a read."""
+_CODES_WITH_ANOTHER_USE = 3
+"""The first three codes of a run: one is executed before any wrong token, one right after wrong tokens, and one at the
+same moment as a read (`execution.py`)."""
 _CODES_WITHOUT_WRONG_TOKENS = 3
-"""The table in `RequestsOnSandbox` says what each of them is for."""
+"""Codes in a row that are sent without wrong tokens. The table in `RequestsOnSandbox` says what each of them is for."""
 
 
 def first_index_without_wrong_tokens(first_prepared: int, number_of_codes: int) -> int | None:
     """Index of the first of three codes in a row that are not sent with wrong tokens. None if there are too few codes.
 
-    Any other code is sent with wrong tokens right before its execution. But on a sandbox each of these three has to be
-    executed right after a certain other request (the table in `RequestsOnSandbox` has them), so nothing may come in
-    between. The first of them must be a code that the run prepares, because its preparation is that other request.
-    `first_prepared` is the index of the first code that the run prepares.
+    On a sandbox each of the three codes is executed right after a certain request: the first code after its own
+    preparation, the second after a registration, the third after another execution. Wrong tokens would come in between.
+    A fourth code, the last one of all, is executed right after a deletion.
+
+    `first_prepared` is the index of the first code that the run prepares: only such a code can be executed right after
+    its preparation.
     """
-    first_index = max(_FIRST_CODES, first_prepared)  # the codes before have other purposes
-    # At least one code must follow: the last one, which is executed right after a deletion.
+    first_index = max(_CODES_WITH_ANOTHER_USE, first_prepared)
+    # `<`, because the last code of all must come after these three.
     are_enough = first_index + _CODES_WITHOUT_WRONG_TOKENS < number_of_codes
     return first_index if are_enough else None
 
@@ -167,21 +170,27 @@ class RequestsOnSandbox:
 
     def __init__(self, traffic: Traffic, unknown_code: str, first_index: int, number_of_codes: int) -> None:
         """`unknown_code` does not exist. `first_index` is the index of the first code without wrong tokens."""
-        self._indexes = range(first_index, first_index + _CODES_WITHOUT_WRONG_TOKENS)
-        self._last_index = number_of_codes - 1
-        self.indexes_without_wrong_tokens = (*self._indexes, self._last_index)
+        self._three_in_a_row = range(first_index, first_index + _CODES_WITHOUT_WRONG_TOKENS)  # indexes of codes
+        self._last_index = number_of_codes - 1  # of all codes before the pair
+        self.indexes_without_wrong_tokens = (*self._three_in_a_row, self._last_index)
         self._traffic = traffic
+        # One group of requests is sent before each other execution; when all groups were sent, again from the start.
         self._groups = cycle(_groups_of_requests(traffic, unknown_code))
-        self._registration: Exchange | None = None
+        self._registration: Exchange | None = None  # of the key that is to be deleted before the last execution
 
     def send_before_execution(self, index: int) -> None:
         """Send the requests that come right before the execution of the code with this index: none, one or two.
 
-        The table of the class has all cases. Nothing is sent before the first and the third code without wrong tokens:
-        the transfer of the first one was just prepared, and the third one is executed right after the second one. If no
-        key was registered, there is none to delete before the last code, so it is like any other.
+        A service at fault may let the request before change its answer, so each sort of request comes before one
+        execution. Of the three codes in a row without wrong tokens:
+
+        - Nothing is sent before the first code, because its transfer was just prepared.
+        - A registration is sent before the second code.
+        - Nothing is sent before the third code, because the second code was just executed.
+
+        Before the last code of all, the registered key is deleted. Before any other code the next group is sent.
         """
-        first, second, third = self._indexes
+        first, second, third = self._three_in_a_row
         if index == second:
             self._registration = register_right_after_money_moved(self._traffic)
         elif index == self._last_index and self._registration:
@@ -200,14 +209,14 @@ class RequestsOnSandbox:
 def register_right_after_money_moved(traffic: Traffic) -> Exchange | None:
     """Register a synthetic key right after a request that moves money, on a sandbox. Returns the exchange.
 
-    The answer of a service at fault may depend on the request before. None, and nothing is sent, outside a sandbox, or
-    if the run may not register and delete a key.
+    The answer of a service at fault may depend on the request before. Outside a sandbox, or if the run may not register
+    and delete a key, nothing is sent, and None is returned.
     """
     profile = traffic.profile
     if not profile.is_sandbox or not profile.accounts or not traffic.may_send_to(_REGISTER):
         return None
     registrar = Registrar(traffic.client, profile)
-    if registrar.synthetic_key_for_deletions() is None:
+    if not registrar.may_delete_synthetic_keys:
         return None
     return registrar.register(registrar.synthetic_key(), Registering.RIGHT_AFTER_MONEY_MOVED)
 
@@ -215,15 +224,16 @@ def register_right_after_money_moved(traffic: Traffic) -> Exchange | None:
 def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]:
     """Groups of functions that each send one request. One group is sent right before one execution, in turn.
 
-    A group is empty if the profile does not permit its requests; then nothing is sent before that execution.
+    A group is empty if the profile does not permit its requests, or if there are fewer reads; then nothing is sent
+    before that execution.
     """
-    *without_a_token, with_the_token = _refusals_of_code(traffic, unknown_code)  # the last one has the valid token
+    # `without_a_token` has one function, or none if no selected requirement is about a missing token.
+    *without_a_token, with_the_token = _refusals_of_code(traffic, unknown_code)
     refused_requests: list[Send] = [with_the_token]
     if traffic.may_send_to(_REGISTER):
         refused_requests.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
     reads = _reads_of_last_account(traffic)
-    # If all reads are permitted, each of these groups has one read, else none.
-    balance = reads[:1]
-    keys = reads[1:2]
-    entries = reads[2:3]
-    return [without_a_token, balance, refused_requests, keys, entries]
+    first_read = reads[:1]  # such as the balance; the second and third are the keys and the entries then
+    second_read = reads[1:2]
+    third_read = reads[2:3]
+    return [without_a_token, first_read, refused_requests, second_read, third_read]

@@ -5,7 +5,7 @@ answers. The tests of tests/conformance/ ask for it with `observed`.
 
 - A situation has a phrase that is the same in every run, so that runs can be compared. So only requests count that
   every run sends in the same way: no generated ones, and none that are sent because of an answer.
-- A request shows one requirement alone. For example, a request that is too large is not observed as a refusal, too.
+- A request shows one requirement alone. For example, a request that is too large is not also observed as a refusal.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Situation:
     of_any_operation: bool = False
     """True if the requests are to other operations than the operation of the requirement."""
     every_attempt: bool = False
-    """True if answers count, too, that were replaced because the request was sent again."""
+    """True if the first answer to a request counts even if the request was sent again, and its second answer replaces
+    the first one."""
 
     def phrase_of(self, exchange: Exchange, log: Log) -> Text | None:
         """The phrase that names the situation of a request, such as "a 429"; None if it does not count.
@@ -72,10 +73,10 @@ class Situation:
         are left out, because their number differs from run to run.
         """
         operation = None if self.of_any_operation else requirements()[requirement_id].operation  # None: any operation
-        if self.every_attempt:  # also answers that do not count, because the request was sent again
+        if self.every_attempt:  # if a request was sent again, its first answer also counts
             return [exchange for exchange in log.attempts(operation) if not exchange.is_generated]
-        if self.purposes == ANY:
-            return log.targeted(operation)
+        if self.purposes == ANY:  # every purpose that a scenario has
+            return log.sent_by_scenarios(operation)
         if operation is None:
             return log.with_purpose(*self.purposes)
         return log.of(operation, *self.purposes)

@@ -12,7 +12,7 @@ Words of this module:
 
 - Only an answer that the same request would get again in a minute is evidence; a server error is not, for instance.
 - The final answer is the answer to a request; or, if it is no evidence, the answer to the same request sent once more.
-- The class of an invalid request says which part of it is invalid, and how, such as ("pixKey", "missing").
+- The kind of an invalid request says which part of it is invalid, and how, such as ("pixKey", "missing").
 
 Self-tests: traffic/test_observations.py.
 """
@@ -63,8 +63,8 @@ _REGISTER, _EXECUTE = "registerPixKey", "executePix"
 def answer_if_successful(exchange: Exchange, _log: Log) -> Facts | None:
     """Facts of the answer (status, media type, names and types of its members); None if the request did not succeed.
 
-    For the requirements about the shape of an answer that the document does not describe. A refusal shows nothing
-    here, because a valid request is refused for a reason of the moment: a limit, the time of day or the account.
+    It is for requirements about the shape of an answer that the document does not describe. A refusal shows nothing
+    here, because a valid request is refused for a passing reason: a limit, the time of day or the account.
     """
     return answer_of(exchange) if succeeded(exchange) else None
 
@@ -177,7 +177,7 @@ def format_of(text: str) -> str:
 def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
     """Whether an operation needs the token: REQUIRED or NOT_REQUIRED, by the answers without and with the token.
 
-    Both requests are the same but for the token.
+    The two requests differ only in the token.
 
     | without the token | with the token | the token is |
     |---|---|---|
@@ -235,11 +235,11 @@ def _need_by_unreadable_body(exchange: Exchange, log: Log) -> str:
 # -- invalid requests ---------------------------------------------------------------------------------------------
 
 _LARGE_SIZES = frozenset({"very long", "a very long text", "long"})
-"""Classes of invalid requests that show whether a service limits the size of a request."""
+"""How invalid requests are unusual that show whether a service limits the size of a request."""
 _COMPLETE = ("pixKey", "a synthetic key")
-"""Class of a registration with every field. Registrations that lack a field are compared with it."""
+"""Kind of a registration with every field and a made-up key. Registrations that lack a field are compared with it."""
 _OTHER_ACCOUNT = ("account", "text")
-"""Class of a registration whose body names another account than its path."""
+"""Kind of a registration whose body names another account than its path."""
 _MISSING = "missing"
 """The unusual thing about a registration that lacks a field."""
 
@@ -247,10 +247,11 @@ _MISSING = "missing"
 def situation_by_large_request(exchange: Exchange, log: Log) -> Text | None:
     """The situation under which the report shows a value: "registerPixKey, pixKey, a very long text", for example.
 
-    It names the operation, the part of the request that is large, and in which way. None if the request is not large.
+    It names the operation, the part of the request that is large, and in which way. None if the request is not large,
+    or if the report observes another request of the same kind.
     """
     _, how_it_is_unusual = exchange.unusual
-    if how_it_is_unusual not in _LARGE_SIZES or not _represents_its_class(exchange, log):
+    if how_it_is_unusual not in _LARGE_SIZES or not _is_observed_for_its_kind(exchange, log):
         return None
     return joined((exchange.operation, *exchange.unusual), ", ")
 
@@ -267,31 +268,33 @@ def refusal_for_its_size(exchange: Exchange, _log: Log) -> Facts | str | None:
     return "not refused for its size"
 
 
-def _represents_its_class(exchange: Exchange, log: Log) -> bool:
-    """True if the report observes this request for its class of invalid requests.
+def _is_observed_for_its_kind(exchange: Exchange, log: Log) -> bool:
+    """True if the report observes this request for its kind of invalid requests.
 
-    A class is the invalid part of a request and how it is invalid, such as ("pixKey", "missing"). On a sandbox two
-    deletions of one class are sent, for two accounts. Only one of them is observed, so that runs can be compared.
+    A kind is the invalid part of a request and how it is invalid, such as ("pixKey", "missing"). On a sandbox two
+    deletions of one kind are sent, for two accounts. Only one of them is observed, so that runs can be compared.
     """
-    return _request_of_class(exchange.operation, exchange.unusual, log) == exchange
+    return _observed_request_of_kind(exchange.operation, exchange.unusual, log) == exchange
 
 
-def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
-    """The invalid request that the report observes for a class such as ("pixKey", "missing"); None if none was sent.
+def _observed_request_of_kind(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
+    """The invalid request that the report observes for a kind such as ("pixKey", "missing"); None if none was sent.
 
-    Of two deletions of a class, it is the one for a synthetic account, because outside a sandbox only this one is sent,
-    and runs shall be comparable. But with an unreadable body it is the one for the account of the profile, because an
-    existing account shows more. (Synthetic: made up by the suite, so that it belongs to nobody.)
+    Of two deletions of a kind, it is the deletion for a synthetic account (made up by the suite), because outside a
+    sandbox only this one is sent, and runs shall be comparable. But if the body is unreadable, it is the deletion for
+    the account of the profile: it is sent everywhere, and an existing account shows more.
     """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
     _, how_it_is_unusual = unusual
     is_unreadable = how_it_is_unusual in UNREADABLE
     preferred = []
     for exchange in requests:
-        is_for_synthetic_account = SYNTHETIC_PREFIX in exchange.request.last_segment
-        if is_for_synthetic_account != is_unreadable:
+        has_synthetic_account = SYNTHETIC_PREFIX in exchange.request.last_segment
+        wants_synthetic_account = not is_unreadable
+        if has_synthetic_account == wants_synthetic_account:
             preferred.append(exchange)
     candidates = preferred or requests
+    # If a request was sent twice, the last one: `_deletions_without_members` has the observed requests at the end.
     return candidates[-1] if candidates else None
 
 
@@ -300,7 +303,7 @@ def _complete_registration(log: Log) -> Exchange | None:
 
     None if no such registration was sent, or if it may get another answer in a minute: then it is no evidence.
     """
-    complete = _request_of_class(_REGISTER, _COMPLETE, log)
+    complete = _observed_request_of_kind(_REGISTER, _COMPLETE, log)
     if complete is None:
         return None
     answer = final_answer(complete, log)  # of the same request, sent once more, if only that answer is evidence
@@ -328,7 +331,7 @@ def situation_by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
         return _situation_by_credential(exchange, log)
     if exchange.purpose in PURPOSES_WITH_OTHER_TYPES:
         return "pixKeyType: another word"
-    if exchange.purpose is not Invalid.IS_OBSERVED or not _represents_its_class(exchange, log):
+    if exchange.purpose is not Invalid.IS_OBSERVED or not _is_observed_for_its_kind(exchange, log):
         return None
     return _situation_by_unusual_part(exchange, log)
 
@@ -536,7 +539,7 @@ def _account_type_in_result(exchange: Exchange) -> str | None:
 def _in_result(exchange: Exchange, field: str) -> object:
     """The value of a field of an execution result; the marker _ABSENT if there is no result, or no such field in it.
 
-    None is no marker for that, because it is the value null.
+    None cannot be the marker, because it stands for the value null.
     """
     data = data_of(exchange.response) if is_judged_as_success(exchange) else None
     return (data or {}).get(field, _ABSENT)
@@ -609,11 +612,11 @@ def outcome_of_registration(exchange: Exchange, _log: Log) -> str | None:
 def situation_by_missing_field(exchange: Exchange, log: Log) -> Text | None:
     """The situation under which the report shows whether a field is required: the name of the field, such as "pixKey".
 
-    None if no field is missing.
+    None if no field is missing, or if the report observes another request of the same kind.
     """
     field, how_it_is_unusual = exchange.unusual
     is_missing = how_it_is_unusual == _MISSING
-    return field if is_missing and _represents_its_class(exchange, log) else None
+    return field if is_missing and _is_observed_for_its_kind(exchange, log) else None
 
 
 def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
@@ -691,7 +694,8 @@ def situation_by_type_of_a_synthetic_key(exchange: Exchange, _log: Log) -> Text 
 
     For example "EMAIL, a text that is no such key". None for a registration with any other key.
     """
-    if exchange.unusual != _COMPLETE:
+    has_a_synthetic_key = exchange.unusual == _COMPLETE  # all fields are there, and only the key is unusual
+    if not has_a_synthetic_key:
         return None
     return joined((type_sent(exchange), "a text that is no such key"), ", ")
 
@@ -699,8 +703,8 @@ def situation_by_type_of_a_synthetic_key(exchange: Exchange, _log: Log) -> Text 
 def outcome_of_a_synthetic_key(exchange: Exchange, _log: Log) -> str | None:
     """Outcome of a registration whose key is a made-up text: "accepted" or "refused".
 
-    None if the answer does not depend on the key: it is a refusal of the caller, such as 401, or may be another one
-    in a minute.
+    None if the answer does not depend on the key: it refuses the caller, such as a 401, or the same request may get
+    another answer in a minute.
     """
     if exchange.response is None or not is_evidence(exchange) or refusal_about_the_caller(exchange.response):
         return None

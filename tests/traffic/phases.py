@@ -1,13 +1,16 @@
 """All that a run sends, phase after phase, before the first test judges.
 
-1. Preflight: `check_target`.
-2. Alone and in order: the keys, then the executions, then transfers that are only prepared, then sequences of all
-   three. Within this phase wrong tokens, two registrations and two executions are sent at the same moment as another
-   request.
-3. Together: all that names nobody, or only reads.
-4. In pairs, each at the same moment; then, together, what some services accept instead of a token (stand-ins).
-5. What the answers leave open, and what may have changed since; and the generated requests, together.
-6. Clean up: keys that the run registered are deleted.
+| phase | what is sent | by |
+|---|---|---|
+| 1 | The first request shows whether the service can be reached. | `check_target` |
+| 2 | Keys, executions and prepared transfers are sent one after the other, alone. | IN_ORDER |
+| 2 | Drawn sequences of all three follow. | `DrawnSequences` |
+| 3 | Reads and invalid requests with made-up identifiers are sent many at a time. | AT_ONCE |
+| 4 | Pairs of requests follow. The two requests of a pair are sent at the same moment. | SIDE_BY_SIDE |
+| 4 | Wrong tokens follow, and what some services accept instead of a token. | WITH_WRONG_TOKENS |
+| 5 | The answers so far leave questions open, or may have changed: requests that settle them. | AFTER_OTHER_ANSWERS |
+| 5 | Generated requests are sent many at a time, then the requests that answers are compared with. | LAST |
+| 6 | Keys that the run registered are deleted. | `send_and_clean_up` |
 
 Self-tests: harness/test_selection.py, promises/test_stopped_runs.py.
 """
@@ -36,8 +39,8 @@ from spec.exchange import VALID
 from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import say
 from spec.requirements import Requirement
-from spec.rules import Reproduction
-from tests.harness.options import examples_of
+from spec.rules.reproduction import Reproduction
+from tests.harness.options import examples_asked_for, examples_of
 from tests.harness.pen import LineOfSuite
 from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses_fixture
 from tests.harness.session import Session
@@ -64,12 +67,12 @@ IN_ORDER: tuple[Scenario, ...] = (send_without_token_at_the_start, register, exe
 """Scenarios that are sent alone and in this order: what needs the first second of a run; the keys; the executions; the
 transfers that are only prepared."""
 AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_requests)
-"""Scenarios that are sent together, because they name nobody, or only read."""
+"""Scenarios that are sent many at a time, because they have made-up identifiers only, or only read."""
 SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 """Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
-WITH_STAND_INS: tuple[Scenario, ...] = (send_valid_token_after_wrong_one, send_stand_ins)
-"""Requests with wrong tokens that name nobody. They are sent after the others, because a service that locks the caller
-out after them would answer nothing else."""
+WITH_WRONG_TOKENS: tuple[Scenario, ...] = (send_valid_token_after_wrong_one, send_stand_ins)
+"""Scenarios with wrong tokens and made-up identifiers. They come late, because a service that locks the caller out
+after them would refuse all later requests."""
 AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
     send_reads_after_changes,
     send_first_code_at_the_end,
@@ -80,7 +83,7 @@ question, or may have changed since."""
 LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, repeat_where_answers_disagree)
 """What other answers are compared with. It is sent last, so that it does not use up limits.transfers before them."""
 # All scenarios of the suite.
-ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *AFTER_OTHER_ANSWERS, *LAST)
+ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_WRONG_TOKENS, *AFTER_OTHER_ANSWERS, *LAST)
 
 
 @dataclass(frozen=True)
@@ -158,27 +161,28 @@ def send_everything(
     - `generation`: generated requests, drawn at random or taken from tables. `seed` decides what is drawn.
     - `sequences`: operations in a drawn order
 
-    `reproduction` judges answers, and knows which deviations showed again when a request was repeated.
+    `reproduction` judges answers, and knows which deviations appeared a second time when the request was repeated.
     """
     items_in_scope = permitted_tests(items, profile)
     ids_of_scenarios = requirement_ids_of(items_in_scope, "traffic")
     traffic = Traffic(client, profile, selection_of(ids_of_scenarios, profile), reproduction)
-    _share_transfers(traffic)
-    # The scenario `send_invalid` sends some invalid requests to these operations, so they are not generated again.
-    sent_by_scenarios = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
-    generation = Generation(client, profile, reproduction, observed=sent_by_scenarios)
+    _divide_transfers_among_operations(traffic)
+    # The generated traffic leaves out the invalid requests that the scenario `send_invalid` sends to these operations.
+    operations_of_send_invalid = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
+    generation = Generation(client, profile, reproduction, operations_of_send_invalid)
     sequences = None
     if profile.accounts and any(uses_fixture(item, "sequences") for item in items_in_scope):
+        # A sequence may send every request that a selected test needs, also one that only tests of `traffic` judge.
         selection = selection_of(requirement_ids_of(items_in_scope, "traffic", "sequences"), profile)
         sequences = DrawnSequences(client, profile, selection, reproduction)
     run_traffic = RunTraffic(traffic, generation, sequences)
-    _begin_to_draw(run_traffic, config, seed, items_in_scope)
+    _start_to_draw(run_traffic, config, seed, items_in_scope)
     _send_in_phases(run_traffic)
     _note_lockouts(traffic)
     return run_traffic
 
 
-def _begin_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
+def _start_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
     """Start to draw the sequences of operations, and the generated requests that the tests (`items`) need.
 
     They are drawn in a thread of their own, one after the other, while other requests wait for their answers. How many
@@ -191,16 +195,17 @@ def _begin_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, it
     for item in items:
         if uses_fixture(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]  # the parameter of the test
-            run_traffic.generation.add_operation(operation, seed, examples_of(config, profile, 0))
+            # 0 if nobody asks for a number: reads and drawn requests then have different default numbers.
+            run_traffic.generation.add_operation(operation, seed, examples_asked_for(config, profile))
     run_traffic.generation.begin(thread)
     thread.shutdown(wait=False)  # the thread ends by itself when everything is drawn
 
 
-def _share_transfers(traffic: Traffic) -> None:
+def _divide_transfers_among_operations(traffic: Traffic) -> None:
     """Divide the number of transfers that the profile permits among the operations that may prepare a transfer.
 
-    So requests to one operation cannot use up the number before another operation is tested. Operations for which the
-    profile has a valid body are named apart, because they need requests that succeed, too.
+    So requests to one operation cannot use up the number before another operation is tested. If the profile has a valid
+    body for an operation, one transfer is kept for that body.
     """
     preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
@@ -215,14 +220,15 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     traffic, generation = run_traffic.traffic, run_traffic.generation
     sequences = run_traffic.sequences
     traffic.send(IN_ORDER)  # registrations, executions and preparations, one after the other
-    if sequences is not None:  # after the executions: it executes a transfer twice if limits.executions permits more
+    if sequences is not None:  # after the executions, because it uses the executions that limits.executions leaves over
         sequences.send()
     traffic.send(AT_ONCE)  # reads and invalid requests, which change nothing
     traffic.send(SIDE_BY_SIDE)  # pairs of requests at the same moment, to find answers that are mixed up
-    traffic.send(WITH_STAND_INS)  # wrong tokens: late, because a service may lock the caller out after them
+    traffic.send(WITH_WRONG_TOKENS)  # wrong tokens: late, because a service may lock the caller out after them
     traffic.send(AFTER_OTHER_ANSWERS)  # requests that depend on the answers so far
     generation.send(traffic.together)
     traffic.send(LAST)  # requests that other answers are compared with
+    # If a generated request or a sequence showed a deviation, parts of it are sent, to find the smallest that shows it.
     generation.send_smaller_cases()
     if sequences is not None:
         sequences.send_shorter_sequences()
@@ -231,11 +237,11 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
 def _note_lockouts(traffic: Traffic) -> None:
     """Write a line for the report about each operation that locked the run out because of wrong tokens.
 
-    To lock out is to refuse the valid token, too. The line names the wrong credentials that were tried before.
+    Such a service also refuses the valid token. The line names the wrong credentials that were tried before.
     """
     door = traffic.client.door  # sends every request, and collects lines for the report
     for operation in filter(door.backoff.has_locked_out_caller, OPERATIONS_WITH_DOCUMENTED_TOKEN):
-        refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
+        refusable = [exchange for exchange in traffic.log.sent_by_scenarios(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
         door.note(NoteSubject.CUT, why, operation)  # a note about an operation that was tested in part only
@@ -288,7 +294,7 @@ def _progress_of(session: Session) -> str:
 def _progress_printed(file: TextIO, progress: Callable[[], str]) -> Iterator[None]:
     """Have a thread print the progress again and again, while the body of `with` runs and prints nothing.
 
-    `progress` returns the line of the moment. On a terminal each line replaces the line before, and the last one is
+    `progress` returns the present line. On a terminal each line replaces the line before, and the last one is
     removed at the end. In a file, such as the log of a CI, each line is written below the line before, and less often.
     """
     replaces_line = file.isatty() and os.environ.get("TERM", "dumb") != "dumb"  # a dumb terminal cannot erase a line

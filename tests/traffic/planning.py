@@ -31,8 +31,8 @@ from spec.exchange import VALID, Response
 from spec.interface import PREPARING_OPERATIONS, operations
 from spec.json_text import parts_of_pointer
 from spec.requirements import Requirement, requirements
-from spec.rules import Reproduction
-from tests.harness.options import OPTIONS_THAT_PRINT_INSTEAD, explains, options_given
+from spec.rules.reproduction import Reproduction
+from tests.harness.options import OPTIONS_THAT_PRINT_INSTEAD, options_given
 from tests.harness.selection import ids_in_group, permits, requirement_ids_of, requirement_of, selection_in_words
 from tests.traffic.enough import lines_about_few_exchanges
 from tests.traffic.phases import send_everything
@@ -48,14 +48,14 @@ def what_to_print(config: pytest.Config, profile: Profile, codes_to_resend: Cont
     `codes_to_resend` has the transaction codes that may be sent although an earlier run sent them. Raises UsageError if
     two of the options are given, and for an id of a requirement that does not exist.
     """
-    options = options_given(config, OPTIONS_THAT_PRINT_INSTEAD)
+    options = options_given(config, OPTIONS_THAT_PRINT_INSTEAD)  # of the three options, those that the user gave
     if not options:
         return None
-    if not explains(config):
-        _silence_pytest(config)
-        return partial(_print_plan, profile, codes_to_resend)
     if len(options) > 1:
         raise pytest.UsageError(f"{' and '.join(options)} each print something; name one of them")
+    if config.getoption("plan"):
+        _silence_pytest(config)
+        return partial(_print_plan, profile, codes_to_resend)
     ids = requirements() if config.getoption("list") else ids_in_group(config.getoption("explain"), "--explain")
     _silence_pytest(config)
     return partial(_print_explanation, profile, ids)
@@ -78,10 +78,10 @@ def _print_plan(profile: Profile, codes_to_resend: Container[str], session: pyte
     """
     config = session.config
     plan = planned(config, profile, codes_to_resend, session.items)
-    journal, trouble, _ = journal_in_words(profile)  # where it is, and why no code of the profile is sent
-    if config.getoption("new_journal"):
-        trouble = "--new-journal starts it, and what can be read of an old one still counts"
-    about_the_journal = "; ".join(text for text in (journal, trouble) if text)
+    journal, remark, _ = journal_in_words(profile)  # the remark says why no code of the profile would be sent
+    if config.getoption("new_journal"):  # a run starts a new journal then, so a damaged journal keeps no code back
+        remark = "--new-journal starts it, and what can be read of an old one still counts"
+    about_the_journal = "; ".join(text for text in (journal, remark) if text)
     print_lines(plan_lines(plan, profile, about_the_journal, selection_in_words(config)))
 
 
@@ -91,7 +91,7 @@ def _print_plan(profile: Profile, codes_to_resend: Container[str], session: pyte
 def _print_explanation(profile: Profile, ids: Container[str], session: pytest.Session) -> None:
     """Print an explanation of the requirements with these ids, for --explain and --list.
 
-    One requirement is explained in full, several have a line each. What the last run saw of them is printed, too. If
+    One requirement is explained in full, several have a line each. What the last run saw of them is also printed. If
     the command line selects requirements (-k), only the selected ones are printed.
     """
     config = session.config
@@ -140,9 +140,9 @@ def _last_run(config: pytest.Config, profile: Profile, ids: Collection[str]) -> 
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJwaXhjb25mLXBsYW4iLCJleHAiOjE5OTk5OTk5OTl9.cGl4Y29uZi1wbGFuLXNpZ25hdHVyZQ"
 """A token of no service. It is a complete JWT, so that every form of wrong token can be made of it."""
-_VALUES = {"string": "*", "integer": 1, "number": 1, "null": None}
+_VALUE_BY_TYPE = {"string": "*", "integer": 1, "number": 1, "null": None}
 """By JSON type, a value of a documented field."""
-_SUCCESSFUL = {"status": "DONE", "Success": "true"}
+_VALUE_BY_FIELD_OF_A_SUCCESS = {"status": "DONE", "Success": "true"}
 """The values that the interface document shows, of the fields that say what became of a request."""
 
 
@@ -226,8 +226,11 @@ class _PlanningWire:
             if "*" in path_to_key:  # means each item of the list, so the names before it lead to the list itself
                 path_to_key = path_to_key[: path_to_key.index("*")]
             return _nested(path_to_key, [])
-        fields = operations()[operation].result  # the last type of the field error, for example, is null
-        return {field.name: _SUCCESSFUL.get(field.name, _VALUES[field.types[-1]]) for field in fields}
+        result = {}
+        for field in operations()[operation].result:
+            # If a field may have several types, the last one is that of a success: null for the field error.
+            result[field.name] = _VALUE_BY_FIELD_OF_A_SUCCESS.get(field.name, _VALUE_BY_TYPE[field.types[-1]])
+        return result
 
 
 def _path_in_data(pointer: str) -> list[str]:

@@ -1,12 +1,12 @@
 """Generated traffic: many requests to each operation, whose answers are judged by the rules.
 
-`phases.py` has it drawn while the targeted requests are sent, and tests/conformance/test_property.py asks for the
-findings. There are three sorts of requests:
+`phases.py` starts a thread that draws it while the requests of scenarios are sent. tests/conformance/test_property.py
+asks for the findings. There are three sorts of requests:
 
 - Valid reads, because they change nothing.
 - The invalid requests of `invalid.py`.
-- Requests that Schemathesis draws from the OpenAPI schema (`drawing.py`). If one shows a deviation, parts of it are
-  sent, to find the smallest request that still shows it.
+- Requests that Schemathesis draws from the OpenAPI schema (`drawing/cases.py`). If one shows a deviation, parts of it
+  are sent, to find the smallest request that still shows it.
 """
 
 from __future__ import annotations
@@ -24,26 +24,28 @@ from environments.profiles.model import Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
 from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations
-from spec.rules import Reproduction, judge
+from spec.rules import judge
+from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
-from tests.traffic.case import SMALLER, Case, safe_cases
+from tests.traffic.case import SMALLER, Case, harmless_cases
 from tests.traffic.collecting import Findings
-from tests.traffic.invalid import invalid_requests, with_transfers_last
+from tests.traffic.invalid import invalid_requests, other_invalid_requests, with_transfers_last
 from tests.traffic.together import Together
 
 if TYPE_CHECKING:
-    from tests.traffic.drawing import Drawing
+    from tests.traffic.drawing.cases import Drawing
 
 _DEFAULT_READS = 12
-"""Valid requests for each read, with those of scenarios and sequences. A fault in one answer of four is then missed
-once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a warning at most."""
+"""Valid requests to each operation that only reads: those of scenarios, sequences and this module together. A fault in
+one answer of four is then missed once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a
+warning at most."""
 _FEWEST_READS = 4
 """Valid requests for each read that are sent in any case: two for each of two accounts."""
 MOST_SMALLER = 40
-"""Requests that look for a smaller case of one finding. They are enough for each fault of the self-test
+"""Requests that search a smaller case of one finding. They are enough for each fault of the self-test
 promises/test_drawn_faults.py."""
 _MOST_SMALLER_IN_ALL = 120
-"""Requests that look for smaller cases of all findings, so that a service with many faults is not asked without end."""
+"""Requests that search smaller cases of all findings: a limit for services with many faults."""
 
 
 class Generated(Purpose):
@@ -69,18 +71,22 @@ def _purpose_of(case: Case) -> Generated:
 class Generation:
     """The generated traffic of a run: draws the requests, sends them, and judges the answers.
 
-    To some operations a scenario sends the invalid requests whose answers the report observes. These operations are
-    `observed`: the same requests are not sent to them again.
+    The scenario `send_invalid` sends some invalid requests to an operation: those whose answers the report observes.
+    They are not sent again here.
     """
 
     def __init__(
-        self, client: Client, profile: Profile, reproduction: Reproduction, observed: Collection[str] = ()
+        self,
+        client: Client,
+        profile: Profile,
+        reproduction: Reproduction,
+        operations_of_send_invalid: Collection[str] = (),
     ) -> None:
-        """`observed` are operations to which scenarios send invalid requests already, so none are sent again here."""
+        """`operations_of_send_invalid` are the operations to which the scenario `send_invalid` sends requests."""
         self._client = client
         self._profile = profile
         self._reproduction = reproduction  # judges answers, and knows which deviations were seen twice
-        self._observed = observed
+        self._with_observed_requests = operations_of_send_invalid
         self._examples: dict[str, int] = {}  # by operation, the number of requests to draw; 0 means the default
         self._seed = 0  # decides what is drawn
         self._drawing: Drawing | None = None  # draws with Schemathesis
@@ -105,7 +111,7 @@ class Generation:
         """
         is_anything_to_draw = bool(self._examples)
         if is_anything_to_draw:
-            import tests.traffic.drawing  # noqa: F401 - for the thread
+            import tests.traffic.drawing.cases  # noqa: F401 - for the thread
 
             self._drawn = thread.submit(self._draw_all)
 
@@ -113,7 +119,7 @@ class Generation:
         """The requests to all operations for which `add_operation` was called. They are not sent yet."""
         if not self._examples:
             return []
-        from tests.traffic.drawing import Drawing
+        from tests.traffic.drawing.cases import Drawing
 
         drawing = Drawing(self._profile)
         self._drawing = drawing
@@ -125,15 +131,16 @@ class Generation:
     def _cases_of(self, operation: str, drawing: Drawing) -> Iterator[Case]:
         """The requests to one operation: valid reads, invalid requests from tables, and requests drawn at random.
 
-        They are not sent yet. Requests that the profile does not permit are left out (`safe_cases`).
+        They are not sent yet. Requests that the profile does not permit are left out (`harmless_cases`).
         """
         examples, profile = self._examples[operation], self._profile
         if operation in READ_OPERATIONS:
             yield from _valid_reads(operation, profile, examples or _DEFAULT_READS)
-        is_sent_by_scenarios = operation in self._observed
-        observed = False if is_sent_by_scenarios else None  # False: without what scenarios send; None: all
-        yield from invalid_requests(operation, profile, observed=observed)
-        yield from safe_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
+        if operation in self._with_observed_requests:  # a scenario sends the observed requests to this operation
+            yield from other_invalid_requests(operation, profile)
+        else:
+            yield from invalid_requests(operation, profile)
+        yield from harmless_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
 
     def send(self, together: Together) -> None:
         """Wait for the thread that draws, send everything that was drawn at the same time, and keep the answers.
@@ -141,16 +148,17 @@ class Generation:
         `together` sends many requests at once. If `begin` was not called, everything is drawn now.
         """
         drawn = self._drawn.result() if self._drawn else self._draw_all()
-        cases = with_transfers_last(list(self._without_reads_that_are_enough(drawn)))
+        cases = with_transfers_last(list(self._without_superfluous_reads(drawn)))
         sends = [partial(self._send, case, _purpose_of(case)) for case in cases]
         answers = together.send_all(sends)
         self._sent = list(zip(cases, answers, strict=True))
 
-    def _without_reads_that_are_enough(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """The cases (requests) without superfluous valid reads: other parts of the run have sent such reads already.
+    def _without_superfluous_reads(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """The cases (requests) without the valid reads that are too many, because scenarios and sequences also read.
 
-        Together with these reads there are then _DEFAULT_READS to each operation, and at least _FEWEST_READS from here.
-        If the user asks for a number of requests (--examples), all reads are sent.
+        Scenarios, sequences and this class together send _DEFAULT_READS valid reads to each operation. This class sends
+        at least _FEWEST_READS of them, because scenarios read the first and the last account only. If the user asks
+        for a number of requests (--examples), all reads are sent.
         """
         reads_so_far = Counter[str]()  # by operation
         for case in cases:
@@ -169,7 +177,7 @@ class Generation:
 
         It is marked as generated traffic to its operation, so that other judgements leave it out.
         """
-        return case.send(self._client.of_part(case.operation).with_purpose(purpose))
+        return case.send(self._client.of_generator(case.operation).with_purpose(purpose))
 
     # -- smaller cases ----------------------------------------------------------------------------------------------
 
@@ -183,8 +191,8 @@ class Generation:
         for operation in self._examples:
             if self._drawing is None or not _moves_no_money(operation, self._profile):
                 continue
-            for requirement_id, finding, case in self.judge(operation).found_by_drawn_requests_alone():
-                search = _Search(self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER))
+            for requirement_id, finding, case in self.findings_of(operation).found_by_drawn_requests_alone():
+                search = _SmallestCaseSearch(self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER))
                 self._drawing.search_for_smaller_case(case, search.shows)
                 requests_left -= search.times_sent
 
@@ -193,12 +201,12 @@ class Generation:
 
         None if the profile does not permit to send it. The search for the smallest request calls this method.
         """
-        permitted = next(safe_cases([case], self._profile), None)  # the case itself, perhaps for another account
+        permitted = next(harmless_cases([case], self._profile), None)  # the case itself, perhaps for another account
         if permitted is None:
             return None
         exchange = self._send(permitted, Generated.SMALLER)
         self._sent.append((replace(permitted, how_unusual=SMALLER), exchange))
-        self._findings.pop(case.operation, None)  # `judge` computes them again, because they lack this answer
+        self._findings.pop(case.operation, None)  # `findings_of` makes them again, with this answer
         return exchange
 
     # -- judging ----------------------------------------------------------------------------------------------------
@@ -208,10 +216,10 @@ class Generation:
         """The generated requests that were sent, each with its exchange (the request with its answer)."""
         return self._sent
 
-    def judge(self, operation: str) -> Findings:
-        """Judges the answers to the generated requests of one operation. The result has every deviation (finding).
+    def findings_of(self, operation: str) -> Findings:
+        """The findings (deviations) in the answers to the generated requests of one operation.
 
-        It is stored, because tests and the search for smaller requests ask for it several times.
+        They are stored, because tests and the search for smaller requests ask for them several times.
         """
         if operation not in self._findings:
             findings = Findings(self._reproduction)
@@ -237,14 +245,14 @@ def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]
 def _moves_no_money(operation: str, profile: Profile) -> bool:
     """True if parts of a request that was drawn at random may be sent, because they cannot move real money.
 
-    An execution moves money in any case. On a sandbox, a service without real money, a prepared transfer is harmless.
+    On a sandbox, a service without real money, a prepared transfer is harmless. An execution is sent nowhere.
     """
     may_move_money = operations()[operation].permission in MONEY_PERMISSIONS
     return operation != "executePix" and (profile.is_sandbox or not may_move_money)
 
 
 @dataclass
-class _Search:
+class _SmallestCaseSearch:
     """A search for the smallest request that shows a finding (a deviation from a requirement)."""
 
     generation: Generation
@@ -256,7 +264,7 @@ class _Search:
     times_sent: int = 0
     """Requests that were sent for it."""
     answers: dict[Case, list[Exchange]] = field(default_factory=dict)
-    """Answers by case, of all that was sent to the operation before, too."""
+    """By case, the answers of this search, and the answers to all generated requests to the operation before it."""
 
     def __post_init__(self) -> None:
         """Copy the answers that the run has already, so that no equal request is sent again."""

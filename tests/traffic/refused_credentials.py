@@ -24,7 +24,7 @@ from environments.door.wrong_tokens import (
     OTHER_SCHEMES,
     WRONG_TOKEN,
     UnauthorizedRequest,
-    permitted_forms,
+    permitted_credential_forms,
     table_of_unauthorized_requests,
 )
 from environments.profiles.model import Profile
@@ -42,14 +42,15 @@ _CODES_WITH_WRONG_TOKENS = 5
 wrong tokens, they may have spent it. Then they are sent again with the fifth code, to see if they were the reason."""
 _WITH_A_REGISTERED_KEY = 3
 """Requests without the valid token for keys that are registered already. The table does not have them."""
-IDENTIFIERS_WITH_ONE_WRONG_TOKEN = 2
-"""Codes, and accounts, that get the valid token right after one wrong token. A service that refuses it then keeps its
-refusal for that code or account: one wrong token is too little to lock an account. Two, to see the refusal twice."""
+MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN = 2
+"""Most codes, and most accounts, with which the valid token is sent right after one wrong token. If the service refuses
+the valid token then, it keeps its refusal for that code or account: one wrong token is too little to lock an account.
+Two, to see the refusal twice."""
 REQUESTS_FOR_EXECUTED_CODE = 4
 """Requests without the valid token for the code that was executed first. There are two right after its execution, and
 two at the end of the run: one without a token and one with a wrong one.
 
-On a sandbox as many registrations are kept for wrong tokens with keys that are no e-mail addresses."""
+On a sandbox the same number is kept for registrations: wrong tokens with keys that are no e-mail addresses."""
 
 
 # -- which unauthorized requests are sent ---------------------------------------------------------------------------
@@ -80,35 +81,46 @@ def _most_unauthorized(traffic: Traffic, operation: str) -> int:
 
     It is limits.wrong_tokens minus the requests that are kept for other uses:
 
-    1. For executions: the later requests for the code that was executed first, because a service may show its result to
-       anybody. On a sandbox as many are kept for registrations, for keys that are no e-mail addresses.
+    1. Four requests (`REQUESTS_FOR_EXECUTED_CODE`). For executions these are the later requests for the code that was
+       executed first. For registrations, on a sandbox, they have wrong tokens and keys that are no e-mail addresses.
     2. For registrations: the unauthorized requests that the table does not have (`_registrations_outside_the_table`).
     3. For executions, on a sandbox: the requests of one code. If a wrong token perhaps spent a code, its requests are
        sent once more with another code.
 
-    At least one request is sent, unless the uses in 1 need the whole limit.
+    At least one request of the table is sent, except if limits.wrong_tokens is too small for the uses in 1. For
+    example, with a limit of 20, at most 13 of them are sent with real codes to a sandbox: use 1 leaves 16 of 20, and a
+    fifth of 16 (3) is kept for use 3.
     """
     profile = traffic.profile
     is_execution = operation == "executePix"
     most = profile.limits.wrong_tokens
     if is_execution or profile.is_sandbox:
         most -= REQUESTS_FOR_EXECUTED_CODE
-    fewest = min(most, 1)  # 0 or less if limits.wrong_tokens is too small for the uses in 1
+    if most < 1:
+        return 0
     if not is_execution:
         most -= _registrations_outside_the_table(profile)
     elif profile.is_sandbox:
-        most -= most // _CODES_WITH_WRONG_TOKENS  # the requests of one code
-    return max(fewest, most)
+        # The table is divided among the codes, so this is the share of one code.
+        most -= most // _CODES_WITH_WRONG_TOKENS
+    return max(1, most)
 
 
 def _registrations_outside_the_table(profile: Profile) -> int:
     """Number of registrations without the valid token that count against limits.wrong_tokens, but are not in the table.
 
-    There are three sorts: for keys that are registered already; with the token under a scheme other than Bearer; and on
-    a sandbox for accounts of the profile, to see whether the service keeps a refusal for an account.
+    There are three sorts:
+
+    - for keys that are registered already
+    - with the token under a scheme other than Bearer
+    - on a sandbox, for accounts of the profile (`kept_refusals.py`): a service at fault stores the refusal of a wrong
+      token, and then also refuses the valid token for this account
     """
-    with_own_accounts = len(profile.accounts[:IDENTIFIERS_WITH_ONE_WRONG_TOKEN]) if profile.is_sandbox else 0
-    return _WITH_A_REGISTERED_KEY + len(permitted_forms(profile, among=OTHER_SCHEMES)) + with_own_accounts
+    with_other_schemes = len(permitted_credential_forms(profile, among=OTHER_SCHEMES))
+    with_own_accounts = 0
+    if profile.is_sandbox:
+        with_own_accounts = min(len(profile.accounts), MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN)
+    return _WITH_A_REGISTERED_KEY + with_other_schemes + with_own_accounts
 
 
 def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
@@ -117,7 +129,7 @@ def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
     Which wrong tokens there are depends on the valid token: only a signed token (JWT) can get another signature. Only
     a registration has a body, which some of the requests write in an unusual way.
     """
-    names = [form.name for form in permitted_forms(traffic.profile, traffic.client.door.secrets.token())]
+    names = [form.name for form in permitted_credential_forms(traffic.profile, traffic.client.door.secrets.token())]
     return table_of_unauthorized_requests(names, has_a_body=operation == "registerPixKey")
 
 

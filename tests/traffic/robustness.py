@@ -1,14 +1,18 @@
-"""Invalid requests and unreadable ones: what is sent, and which of them tested something.
+"""Scenarios that send invalid requests, and functions that say which of these requests tested something.
 
-An unreadable request has a body that nobody can read, so it can do nothing. It is sent with the valid token and without
-it, to see if an operation needs the token.
+The kind of an invalid request says which part of it is invalid, and in which way, such as ("pixKey", "missing"). An
+exchange keeps its kind as `unusual`. Four modules are about such requests:
 
-The kind of an invalid request says which part of it is invalid, and in which way: ("pixKey", "missing") for instance.
-`invalid.py` makes the requests of all kinds, and an exchange keeps its kind as `unusual`.
+- `invalid.py` makes the requests of all kinds, and sends nothing.
+- This module sends those whose answers are observed. `property.py` sends all others, as generated traffic.
+- `spec/rules/robustness.py` has the rules, such as "no server error". tests/conformance/test_robustness.py asks them.
+
+This module also sends unreadable requests, with the valid token and without it, to see if an operation needs the token:
+nobody can read their body, so they can do nothing.
 
 Outside a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that
 looks up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid
-request for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
+request for such an account is also sent. A kind of request tested nothing if it is answered like that valid request.
 
 Self-tests: promises/test_unseen_off_a_sandbox.py.
 """
@@ -33,8 +37,8 @@ from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.harness.selection import ABOUT_ALL_REQUESTS, SHOWN_BY_INVALID_REGISTRATIONS, WRITES_PERHAPS_WITHOUT_TOKEN
-from tests.traffic.case import JSON, Case, Members, documented_members, safe_cases
-from tests.traffic.invalid import classes_in_words, invalid_requests, unreadable_request, with_transfers_last
+from tests.traffic.case import JSON, Case, Members, harmless_cases, usual_body
+from tests.traffic.invalid import kinds_in_words, observed_invalid_requests, unreadable_request, with_transfers_last
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 
@@ -51,8 +55,8 @@ class Invalid(Purpose):
     IS_OBSERVED = "an invalid request, to see how it is refused"
 
 
-class Reference(Purpose):
-    """Why a request is sent that others are compared with."""
+class Comparison(Purpose):
+    """Why a valid request is sent with which invalid requests are compared."""
 
     UNKNOWN_ACCOUNT = "a request of the documented form, for an account that nobody has"
 
@@ -78,7 +82,7 @@ def send_invalid(traffic: Traffic) -> None:
     """
     cases: list[Case] = []
     for operation in sorted(traffic.selection.tested_operations):
-        cases += invalid_requests(operation, traffic.profile, observed=True)
+        cases += observed_invalid_requests(operation, traffic.profile)
     _send_cases(traffic, with_transfers_last(cases), Invalid.IS_OBSERVED)
 
 
@@ -125,11 +129,11 @@ def send_for_unknown_accounts(traffic: Traffic) -> None:
     for operation in traffic.operations_tested_among(*_OPERATIONS_THAT_NAME_AN_ACCOUNT):
         for _ in range(_VALID_REQUESTS_TO_COMPARE_WITH):
             cases.append(_request_for_an_unknown_account(operation, profile))
-    _send_cases(traffic, safe_cases(cases, profile), Reference.UNKNOWN_ACCOUNT)
+    _send_cases(traffic, harmless_cases(cases, profile), Comparison.UNKNOWN_ACCOUNT)
 
 
 def _send_cases(traffic: Traffic, cases: Iterable[Case], purpose: Purpose) -> None:
-    """Have the requests of these cases sent at the same time as those of other scenarios, with this purpose.
+    """Have the requests of these cases sent at the same time as requests of other scenarios, with this purpose.
 
     A case is a request that is not sent yet.
     """
@@ -139,14 +143,14 @@ def _send_cases(traffic: Traffic, cases: Iterable[Case], purpose: Purpose) -> No
 
 
 def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
-    """A request that is valid but for its account and key: they are made up (synthetic), and nobody has them.
+    """A request that is valid except for its account and key: they are made up (synthetic), and nobody has them.
 
-    The body of a deletion is from the profile. If it has no place for a key, the service may take it for a deletion
-    of all keys, so another body is sent, which names a made-up key.
+    The body of a deletion is from the profile. But if that body has no place for a key, a service may understand it as
+    a deletion of all keys. Then `usual_body` is sent, which has a made-up key.
     """
-    members = documented_members(operation, profile)
-    if operation in PREPARING_OPERATIONS:  # the caller replaces the accounts in such a body by made-up ones
-        return Case(operation, body=as_bytes(members))
+    usual = usual_body(operation, profile)  # outside a sandbox, its accounts and keys are made up
+    if operation in PREPARING_OPERATIONS:
+        return Case(operation, body=as_bytes(usual))
     account = synthetic()
     key = f"{synthetic()}@example.com"
     body: Any = {"account": account, "pixKeyType": "EMAIL", "pixKey": key}
@@ -154,7 +158,7 @@ def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
         body_in_profile = profile.requests.get(operation)
         template = body_in_profile.json if body_in_profile else {"pixKey": "{key}"}
         names_a_key = "{key}" in str(template)
-        body = fill(template, account=account, key=key, type="EMAIL") if names_a_key else members
+        body = fill(template, account=account, key=key, type="EMAIL") if names_a_key else usual
     return Case(operation, path_parameter=account, body=as_bytes(body))
 
 
@@ -164,7 +168,7 @@ def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
 def unreadable_requests(log: Log, operation: str, *credentials: str) -> list[Exchange]:
     """The requests to an operation whose body nobody can read, with these credentials, in the order of the credentials.
 
-    Without `credentials`: those without a token, and those with a wrong one. The answers show whether the operation
+    Without `credentials`: the requests without a token, and with a wrong token. The answers show whether the operation
     needs the token.
     """
     by_credential = []
@@ -175,7 +179,7 @@ def unreadable_requests(log: Log, operation: str, *credentials: str) -> list[Exc
     return by_credential
 
 
-def kinds_of_invalid_request_not_sent(log: Log, operation: str) -> Text:
+def kinds_of_invalid_requests_not_sent(log: Log, operation: str) -> Text:
     """Sentence for the verdict: which kinds of invalid request an operation did not get, and because of which limit.
 
     A kind is the part that is invalid, and how, such as ("pixKey", "missing"). All requests that Schemathesis generates
@@ -187,11 +191,12 @@ def kinds_of_invalid_request_not_sent(log: Log, operation: str) -> Text:
     for exchange in requests:
         was_not_sent = exchange.number == 0
         if was_not_sent and exchange.unusual not in kinds_sent:
+            # For a request that was not sent, these words are the limit that kept it back.
             limits_by_kind[exchange.unusual] = answer_in_words(exchange)
     if not limits_by_kind:
         return ""
     limits = joined(limits_by_kind.values())
-    return say("not sent, as {limits}: {classes}", limits=limits, classes=classes_in_words(limits_by_kind))
+    return say("not sent, as {limits}: {kinds}", limits=limits, kinds=kinds_in_words(limits_by_kind))
 
 
 def _requests_of_all_kinds(log: Log, operation: str) -> list[Exchange]:
@@ -205,8 +210,8 @@ def _requests_of_all_kinds(log: Log, operation: str) -> list[Exchange]:
 # -- what is not tested outside a sandbox -----------------------------------------------------------------------------
 
 
-def why_only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
-    """Reason why this run could not test the robustness of an operation (its answers to malformed requests).
+def why_invalid_requests_showed_nothing(log: Log, profile: Profile, operation: str) -> Text:
+    """Reason why no malformed request of this run showed anything about the robustness of an operation.
 
     Outside a sandbox malformed requests name an account that nobody has. If each of them is answered like a valid
     request for such an account, the service looked up the account, and never looked at what is malformed. Then only a
@@ -215,39 +220,39 @@ def why_only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
     Empty if it was tested, or if there is nothing to compare.
     """
     valid_for_unknown_account = _refused_for_unknown_account(log, operation)
-    members = documented_members(operation, profile)
+    members = usual_body(operation, profile)
     if not valid_for_unknown_account or members is None:
         return ""
     answered = [exchange for exchange in log.attempts(operation) if exchange.response]
     malformed = [exchange for exchange in answered if _is_malformed(exchange, members)]
     for exchange in malformed:
-        if not _tested_nothing(exchange, valid_for_unknown_account, profile):
+        if not _is_answered_like_unknown_account(exchange, valid_for_unknown_account, profile):
             return ""
     if not malformed:
         return ""
     why = say("only on a sandbox: elsewhere malformed requests name an account that nobody has")
-    return joined([why, kinds_of_invalid_request_that_tested_nothing(log, profile, operation)])
+    return joined([why, kinds_of_invalid_requests_that_tested_nothing(log, profile, operation)])
 
 
-def with_untested_out_of_scope(
+def results_with_untested_out_of_scope(
     results: Iterable[RequirementResult], log: Log, profile: Profile
 ) -> list[RequirementResult]:
     """The same results, except that a passed requirement on robustness becomes out of scope if nothing tested it.
 
     Off a sandbox a malformed request names an account that nobody has. A service may look the account up first, and
     answer 404 before it reads what is malformed. Then the requirement would pass although nothing was tested.
-    `why_only_on_a_sandbox` finds that out.
+    `why_invalid_requests_showed_nothing` finds that out.
     """
     results_in_scope = []
     for result in results:
         operation, _, end_of_id = result.id.partition(".")
         is_passed_robustness = end_of_id in ROBUSTNESS and result.verdict == Verdict.PASS
-        why = why_only_on_a_sandbox(log, profile, operation) if is_passed_robustness else ""
+        why = why_invalid_requests_showed_nothing(log, profile, operation) if is_passed_robustness else ""
         results_in_scope.append(RequirementResult(result.id, Verdict.OUT_OF_SCOPE, why) if why else result)
     return results_in_scope
 
 
-def kinds_of_invalid_request_that_tested_nothing(log: Log, profile: Profile, operation: str) -> Text:
+def kinds_of_invalid_requests_that_tested_nothing(log: Log, profile: Profile, operation: str) -> Text:
     """Sentence for the verdict: which kinds of invalid request to an operation tested nothing; empty if there are none.
 
     A kind is the part that is invalid, and how, such as ("pixKey", "missing"). It tested nothing if each of its
@@ -257,7 +262,7 @@ def kinds_of_invalid_request_that_tested_nothing(log: Log, profile: Profile, ope
     valid_for_unknown_account = _refused_for_unknown_account(log, operation)
     if not valid_for_unknown_account:
         return ""
-    parts_of_the_body = ("body", "Content-Type", *(documented_members(operation, profile) or {}))
+    parts_of_the_body = ("body", "Content-Type", *(usual_body(operation, profile) or {}))
     kinds: dict[tuple[str, str], None] = {}  # an ordered set
     kinds_that_tested_something = set[tuple[str, str]]()
     for exchange in _requests_of_all_kinds(log, operation):
@@ -265,35 +270,37 @@ def kinds_of_invalid_request_that_tested_nothing(log: Log, profile: Profile, ope
         if invalid_part not in parts_of_the_body or not exchange.response:
             continue
         kinds[exchange.unusual] = None
-        if not _tested_nothing(exchange, valid_for_unknown_account, profile):
+        if not _is_answered_like_unknown_account(exchange, valid_for_unknown_account, profile):
             kinds_that_tested_something.add(exchange.unusual)
     kinds_that_tested_nothing = [kind for kind in kinds if kind not in kinds_that_tested_something]
     if not kinds_that_tested_nothing:
         return ""
     return say(
         "not tested outside a sandbox, because {malformed_operation} answered these requests like a valid request for "
-        "an unknown account: {classes}",
+        "an unknown account: {kinds}",
         malformed_operation=operation,
-        classes=classes_in_words(kinds_that_tested_nothing),
+        kinds=kinds_in_words(kinds_that_tested_nothing),
     )
 
 
 def _refused_for_unknown_account(log: Log, operation: str) -> list[Exchange]:
     """The valid requests for accounts that nobody has, if all of them were refused; otherwise empty.
 
-    Answers to malformed requests are compared with theirs. If one was granted, the service does not look up the account
-    first. So it has read the malformed requests, too, and they tested something.
+    Answers to malformed requests are compared with theirs. If one valid request was granted, the service does not look
+    up the account first. So it has also read the malformed requests, and these tested something.
     """
-    requests = log.of(operation, Reference.UNKNOWN_ACCOUNT)
+    requests = log.of(operation, Comparison.UNKNOWN_ACCOUNT)
     are_refused = all(exchange.response and is_refusal(exchange.response) for exchange in requests)
     return requests if are_refused else []
 
 
-def _tested_nothing(exchange: Exchange, valid_for_unknown_account: list[Exchange], profile: Profile) -> bool:
-    """True if an invalid request got the same answer as the valid ones for accounts that nobody has.
+def _is_answered_like_unknown_account(
+    exchange: Exchange, valid_for_unknown_account: list[Exchange], profile: Profile
+) -> bool:
+    """True if an invalid request got the same answer as the valid requests for accounts that nobody has.
 
-    Then the service refused the account, and may not have looked at what is invalid. A request for an account of the
-    profile tested something in any case.
+    Then it tested nothing: the service refused the account, and may not have looked at what is invalid in the request.
+    False for a request for an account of the profile, because the service knows that account.
     """
     is_for_own_account = exchange.request.last_segment in profile.accounts
     return not is_for_own_account and indistinguishable(exchange, *valid_for_unknown_account)
@@ -314,14 +321,14 @@ def _is_malformed(exchange: Exchange, members: Members) -> bool:
         return True
     # A body without the field, such as that of a transfer, has no key type that could be wrong.
     has_documented_type = body.get("pixKeyType", KEY_TYPES[0]) in KEY_TYPES
-    has_members = all(_is_of_the_same_type(body.get(name), value) for name, value in members.items())
+    has_members = all(_has_the_documented_type(body.get(name), value) for name, value in members.items())
     return not (has_documented_type and has_members)
 
 
-def _is_of_the_same_type(value: Any, documented: Any) -> bool:
-    """True if a value in a body has the same JSON type as the documented one, and is not empty (such as "" or {}).
+def _has_the_documented_type(value: Any, documented: Any) -> bool:
+    """True if a value in a body has the same JSON type as the documented value, and is not empty (such as "" or {}).
 
-    Any number is as good as another, also 0.
+    Any number is right, also 0.
     """
     if is_number(documented):
         return is_number(value)

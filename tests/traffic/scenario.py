@@ -2,15 +2,15 @@
 
 A scenario is declared with the requirements that it serves and the permission that it needs:
 `@scenario(serves=["executePix.*"], needs="execute")`. The selected requirements decide which scenarios are sent. They
-also decide which operations a scenario may reach: those that the requirements are about, and those that must come
-first, such as a preparation before an execution. To see whether an operation exists, its answer is compared with that
-of an undocumented path beside it: a request to such a path counts as one to the operation.
+also decide to which operations a scenario may send: the operations that the requirements are about, and operations
+that must come first, such as a preparation before an execution. To see whether an operation exists, its answer is
+compared with the answer to an undocumented path; a request to such a path counts as a request to the operation.
 
 Two things are sent with every selection: the preflight (listAccounts), and the reads that are repeated to see whether
 the token has expired.
 
-A scenario returns nothing. It hands requests that may be sent together with those of other scenarios to
-`send_together`.
+A scenario returns nothing. If the order of some requests does not matter, it gives them to `send_together`, which mixes
+them with the requests of other scenarios.
 
 Self-tests: reports/sentences/test_plan.py.
 """
@@ -25,7 +25,7 @@ from environments.door.client import Client
 from environments.profiles.model import Profile
 from spec.log import Log
 from spec.message import Text
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.selection import Selection
 from tests.traffic.together import Send, Together
 
@@ -93,21 +93,22 @@ class Traffic:
     def send(self, scenarios: Iterable[Scenario]) -> None:
         """Have these scenarios send their requests, one scenario after the other.
 
-        Scenarios that serve no selected requirement, or that the profile does not permit, are left out. A scenario may
-        hand requests to `send_together`, because they do not depend on an order: all of these are sent last, at the
-        same time. Then requests whose answers deviate are sent again, to see whether the deviation shows again.
+        Scenarios that serve no selected requirement, or that the profile does not permit, are left out. If the order of
+        some requests does not matter, a scenario gives them to `send_together`. These requests are sent when all
+        scenarios have run, at the same time. Then requests whose answers deviate are sent again, to see whether the
+        deviation appears a second time.
         """
         for selected_scenario in filter(self.selects, scenarios):
             selected_scenario.send(self)
         requests_by_call = self._to_send_together
         self._to_send_together = []
-        self.together.send_in_turns(requests_by_call)
+        self.together.send_all_mixed(requests_by_call)
         self.together.send_deviating_again()
 
     def send_together(self, sends: Sequence[Send]) -> None:
-        """Have these requests sent later, at the same time as such requests of other scenarios.
+        """Have these requests sent later, at the same time as the requests that other scenarios give to this method.
 
-        `send` sends them when all of its scenarios have run.
+        The method `send` sends them when all of its scenarios have run.
         """
         self._to_send_together.append(sends)
 
@@ -120,7 +121,7 @@ class Traffic:
     def may_send_to(self, operation: str) -> bool:
         """True if the selected requirements need requests to the operation, and the profile permits them.
 
-        Some are needed only as a preparation: a transfer is prepared before it is executed, for example.
+        Some operations are needed only as a preparation: a transfer is prepared before it is executed, for example.
         """
         return operation in self.selection.operations
 

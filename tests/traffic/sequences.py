@@ -1,7 +1,12 @@
 """Sequences of requests: their steps, and how the requests of one sequence are sent.
 
-`drawing.py` has Hypothesis draw them, and `stateful.py` decides which are sent, and when. Steps of a sequence
-register, delete and list its key, read the balance, and, on a sandbox, prepare and execute transfers.
+A step of a sequence registers, deletes or lists its key, or reads the balance. On a sandbox a step may also prepare or
+execute a transfer. Three modules share the work:
+
+- This module knows one sequence: its steps, its patterns, and how to send it.
+- `drawing/step_sequences.py` lets Hypothesis draw sequences, and chooses those that together have the most patterns. A
+  pattern is a few steps that a fault may need, such as a deletion right after a registration.
+- `stateful.py` knows all sequences of a run: when they are sent, and what they show.
 """
 
 from __future__ import annotations
@@ -49,11 +54,13 @@ SEQUENCE_OF_SEVERAL_TRANSFERS = (
     Step.PREPARE, Step.EXECUTE, Step.PREPARE, Step.EXECUTE, Step.BALANCE, Step.PREPARE, Step.LIST, Step.EXECUTE,
     Step.PREPARE, Step.PREPARE, Step.REFUSED_CALLER, Step.EXECUTE, Step.REFUSED_CALLER, Step.EXECUTE,
 )  # fmt: skip
-"""Another example: another transfer, the list or the balance comes before an execution, between its preparation and it,
-or after it. Drawn sequences have few of these, because most drawn executions have no transfer.
+"""Another example that is always sent. Its executions stand at different places: right after the preparation of their
+transfer, after the preparation of another transfer, and after a list. Drawn sequences have few such places, because
+most drawn executions are left out: there is no transfer to execute.
 
-A request without a token comes right before two executions, on the same connection. It is in no drawn sequence, because
-it changes nothing. With the one of `neighbours.py`, there are three, because one node of several may be at fault."""
+A request without a token comes right before two of these executions, on the same connection. `neighbours.py` sends a
+third such request. Three are enough to find the fault in one node of several. No drawn sequence has this step, because
+it changes nothing."""
 _OPERATION_BY_READING_STEP = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalance"}
 """The steps that only read, each with its operation."""
 _EXECUTING_STEPS = frozenset({Step.EXECUTE, Step.EXECUTE_AGAIN})
@@ -95,39 +102,43 @@ _StepWithKeyState = tuple[Step, bool]
 than the second one."""
 
 
-def situations_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
-    """The situations in which a sequence tests the service, as values that are equal for equal situations.
+def patterns_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
+    """The patterns of steps in a sequence of keys, as values that are equal for equal patterns. A fault may need one.
 
-    Of the sequences that are drawn, those are chosen that together have the most situations. A fault may need up to
-    three steps in a row, so each step makes several situations: one with the two steps before it, and one with each of
-    the last one, two and three changes of the key (registrations and deletions) before it.
+    Each step makes two sorts of patterns. For example, the last step of REGISTER, LIST, DELETE makes:
+
+    - the step with the two steps before it: ("steps", (REGISTER, LIST, DELETE))
+    - the step with the last one, two and three changes of the key before it: ("changes", (REGISTER,), DELETE). Changes
+      are registrations and deletions. Reads are left out, because a fault may show after any number of reads.
+
+    In a pattern each step is a pair: the step, and whether the key was registered before it.
     """
     steps = _steps_with_key_state(sequence)
-    situations: set[Hashable] = set()
+    patterns: set[Hashable] = set()
     changes: tuple[_StepWithKeyState, ...] = ()
     for index, step_with_key_state in enumerate(steps):
         last_three = tuple(steps[max(0, index - 2) : index + 1])
-        situations.add(("steps", last_three))
+        patterns.add(("steps", last_three))
         for count in (1, 2, 3):
-            situations.add(("changes", changes[-count:], step_with_key_state))
+            patterns.add(("changes", changes[-count:], step_with_key_state))
         step, _ = step_with_key_state
         if step not in _OPERATION_BY_READING_STEP:
             changes = (*changes, step_with_key_state)
-    return situations
+    return patterns
 
 
-def situations_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
-    """The situations in which a sequence with transfers tests the service, as values that are equal for equal ones.
+def patterns_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
+    """The patterns of steps in a sequence with transfers. A fault may need such a pattern.
 
-    They are each two steps in a row of which one executes, and each three steps of which one prepares and one executes.
-    Of the sequences that are drawn, those are chosen that together have the most situations. All situations of three
-    steps would be too many, because no run executes as many transfers.
+    They are each two steps in a row of which one executes, and each three steps of which one prepares and one executes,
+    such as (PREPARE, LIST, EXECUTE). All patterns of three steps would be too many, because no run executes as many
+    transfers.
     """
-    situations: set[Hashable] = {pair for pair in pairwise(sequence) if executes(pair)}
+    patterns: set[Hashable] = {pair for pair in pairwise(sequence) if executes(pair)}
     for steps in zip(sequence, sequence[1:], sequence[2:], strict=False):
         if Step.PREPARE in steps and executes(steps):
-            situations.add(steps)
-    return situations
+            patterns.add(steps)
+    return patterns
 
 
 def _steps_with_key_state(sequence: Sequence[Step]) -> list[_StepWithKeyState]:
@@ -238,7 +249,7 @@ class SequenceSender:
     def _prepare(self) -> Exchange | None:
         """Prepare a transfer, keep its transaction code for a later step, and return the exchange.
 
-        None, and no transfer is prepared, if no further execution is permitted.
+        If no further execution is permitted, no transfer is prepared, and None is returned.
         """
         client = self.registrar.client
         guard = client.door.guard  # decides which executions may be sent, and knows the codes that were prepared
@@ -290,14 +301,16 @@ _LISTS_THAT_LACK_A_KEY = 2
 """Lists that must lack a key, because one list may lag behind."""
 
 
-def executions_that_lose_a_key(steps_sent: StepsWithAnswers, key: PixKey, key_at: str | None) -> list[Exchange]:
+def executions_after_which_a_key_is_missing(
+    steps_sent: StepsWithAnswers, key: PixKey, key_at: str | None
+) -> list[Exchange]:
     """The executions of a sequence after which two lists lack the key, although a list showed it before.
 
     `steps_sent` has the steps of the sequence that were sent, with their answers. A registration or deletion of the key
     in between may explain that the key is gone, so the search starts again after it. `key_at` is the JSON pointer to
     the keys in a list; None if the profile does not give it.
     """
-    losing_executions: list[Exchange] = []
+    executions: list[Exchange] = []
     is_shown = False  # True if the last list showed the key
     execution: Exchange | None = None  # the first one since a list showed the key
     lists_that_lack_it = 0  # since that execution
@@ -318,5 +331,5 @@ def executions_that_lose_a_key(steps_sent: StepsWithAnswers, key: PixKey, key_at
             elif execution is not None:
                 lists_that_lack_it += 1
                 if lists_that_lack_it == _LISTS_THAT_LACK_A_KEY:
-                    losing_executions.append(execution)
-    return losing_executions
+                    executions.append(execution)
+    return executions

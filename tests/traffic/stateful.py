@@ -2,8 +2,11 @@
 
 Some faults show only after certain other requests. So steps in a drawn order register, delete and list a key and read
 the balance, and every answer is judged by the rules of its operation. On a sandbox, other sequences also prepare and
-execute transfers. If an answer deviates, parts of the sequence are sent, to find the shortest one that still shows
-the deviation. No part of a sequence with an execution is, because it would execute another transfer.
+execute transfers. If an answer deviates, parts of the sequence are sent, to find the shortest part that still shows
+the deviation. Parts of a sequence with an execution are not sent, because they would execute further transfers.
+
+`sequences.py` has the steps and sends one sequence. `drawing/step_sequences.py` draws them.
+tests/conformance/test_stateful.py asks for the findings.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from environments.door.client import Client
 from environments.profiles.model import PixKey, Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
-from spec.rules import Reproduction, judge
+from spec.rules import judge
+from spec.rules.reproduction import Reproduction
 from tests.harness.selection import Selection
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
 from tests.traffic.collecting import Findings, requirements_of
@@ -32,24 +36,25 @@ from tests.traffic.sequences import (
     Step,
     StepsWithAnswers,
     executes,
-    executions_that_lose_a_key,
+    executions_after_which_a_key_is_missing,
+    patterns_of_keys,
+    patterns_of_transfers,
     possible_steps,
-    situations_of_keys,
-    situations_of_transfers,
 )
 
 SEQUENCES = "sequences"
 """The part of generated traffic that the requests of sequences belong to. The log finds them by it."""
 _SEQUENCES_PER_EXAMPLE = 0.4
-"""With the default of 18 examples there are seven sequences, each of five to eight steps: about 55 requests."""
+"""With the default number of examples (16) there are six sequences, each of five to eight steps: about 40 requests."""
 _TRANSFERS_PER_EXAMPLE = 0.33
-"""Sequences with transfers. With the default of 18 examples there are six: about 50 requests, of which 15 execute."""
+"""Sequences with transfers. With the default number of examples (16) there are five. Two of them are the same in every
+run, and have 23 steps together."""
 _MOST_AGAIN = 3
 """Sequences with a deviation that are sent once more, alone. A few show whether the service was only busy."""
 _MOST_SHORTER = 40
 """Most requests of one search for a shorter sequence that shows a finding: about eight parts of a sequence."""
 _MOST_SHORTER_IN_ALL = 80
-"""Most requests of all such searches, so that a service with many faults is not asked without end."""
+"""Most requests of all such searches, so that a service with many faults does not get endless requests."""
 _MOST_BALANCES = 3
 """Accounts whose balances are read. A transfer moves money between two accounts, and each account that is read takes
 three requests."""
@@ -71,7 +76,7 @@ class DrawnSequences:
 
     def __init__(self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction) -> None:
         """`reproduction` judges the answers; it knows which deviations were seen a second time."""
-        self.client = client.of_part(SEQUENCES)  # its requests are marked as those of sequences
+        self.client = client.of_generator(SEQUENCES)  # its requests are marked as those of sequences
         self.profile = profile
         self.selection = selection  # the requirements that the command line selects, and their operations
         self.registrar = Registrar(self.client, profile)  # registers and deletes keys
@@ -80,7 +85,7 @@ class DrawnSequences:
         self.findings_with_transfers = Findings(reproduction)
         """The answers to executions, and to sequences with transfers."""
         self.executed_twice: ExecutedTwice | None = None  # None if no transfer was executed twice
-        self.executions_losing_a_key: list[Exchange] = []
+        self.executions_after_which_a_key_is_missing: list[Exchange] = []
         """Executions after which the lists lack a key that they showed before."""
         self._with_keys: list[tuple[Step, ...]] = []
         """The drawn sequences without transfers."""
@@ -93,25 +98,26 @@ class DrawnSequences:
         """Have this thread draw sequences of operations, so that other requests can be sent meanwhile.
 
         The more `examples`, the more sequences. With the same `seed` the same sequences are drawn. `send` waits until
-        they are drawn. Schemathesis is imported before, for the reason that `Generation.begin` gives.
+        they are drawn. Schemathesis is imported before the thread starts, because CPython 3.11 fails if two threads
+        parse Python at once (`Generation.begin`).
         """
-        import tests.traffic.drawing  # noqa: F401 - here, because it takes most of a second
+        import tests.traffic.drawing.cases  # noqa: F401 - with Schemathesis; here, because it takes most of a second
 
         self._drawn = thread.submit(self._draw, seed, examples)
 
     def _draw(self, seed: int, examples: int) -> None:
         """Draw sequences of operations. Sequences with transfers are drawn only if transfers may be executed."""
-        from tests.traffic.drawing import draw_sequences
+        from tests.traffic.drawing.step_sequences import draw_sequences
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
-        self._with_keys = draw_sequences(f"{seed} sequences", count, STEPS_OF_KEYS, situations_of_keys)
+        self._with_keys = draw_sequences(f"{seed} sequences", count, STEPS_OF_KEYS, patterns_of_keys)
         if self._may_execute():
             count = max(1, round(_TRANSFERS_PER_EXAMPLE * examples))
             self._with_transfers = draw_sequences(
                 f"{seed} sequences with transfers",
                 count,
                 STEPS_OF_TRANSFERS,
-                situations_of_transfers,
+                patterns_of_transfers,
                 without_impossible_steps=possible_steps,
                 examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
             )
@@ -203,7 +209,9 @@ class DrawnSequences:
         steps_sent = self._send_sequence(sequence, key)
         self._add_answers(steps_sent, self.findings_with_transfers)
         if key is not None:
-            self.executions_losing_a_key += executions_that_lose_a_key(steps_sent, key, self.profile.key_at)
+            self.executions_after_which_a_key_is_missing += executions_after_which_a_key_is_missing(
+                steps_sent, key, self.profile.key_at
+            )
         return steps_sent
 
     def send_shorter_sequences(self) -> None:
@@ -212,7 +220,7 @@ class DrawnSequences:
         A short sequence explains a deviation better. Its parts are sent, each with a new key. Sequences with an
         execution are left out, because their parts would execute further transfers.
         """
-        from tests.traffic.drawing import search_for_shorter_sequence
+        from tests.traffic.drawing.step_sequences import search_for_shorter_sequence
 
         requests_left = _MOST_SHORTER_IN_ALL
         for findings in (self.findings_without_transfers, self.findings_with_transfers):
@@ -220,7 +228,8 @@ class DrawnSequences:
                 steps = [Step(step) for step in case.steps]
                 if executes(steps):
                     continue
-                search = _Search(self, findings, requirement_id, finding, min(requests_left, _MOST_SHORTER))
+                most = min(requests_left, _MOST_SHORTER)
+                search = _ShortestSequenceSearch(self, findings, requirement_id, finding, most)
                 search_for_shorter_sequence(steps, search.shows)
                 requests_left -= search.times_sent
 
@@ -235,7 +244,7 @@ class DrawnSequences:
 
     def _synthetic_key(self) -> PixKey | None:
         """A new made-up key for a sequence; None if the run may not register and delete made-up keys."""
-        return self.registrar.synthetic_key() if self.registrar.synthetic_key_for_deletions() else None
+        return self.registrar.synthetic_key() if self.registrar.may_delete_synthetic_keys else None
 
     def _send_sequence(
         self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP
@@ -264,9 +273,9 @@ class DrawnSequences:
             self._add_answer(exchange, steps[:count], findings, how_unusual)
 
     def _add_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, how_unusual: str = "") -> None:
-        """Add one answer to `findings`, which judges it. `steps` are those that led to it, its own step included.
+        """Add one answer to `findings`, which judges it. `steps` are the steps that led to it, its own step included.
 
-        An answer after an execution is marked as such, so that no shorter sequence is looked for.
+        If a step executes a transfer, the answer gets the mark WITH_EXECUTION, so that no shorter sequence is searched.
         """
         if executes(steps):
             how_unusual = WITH_EXECUTION
@@ -312,7 +321,7 @@ class DrawnSequences:
 
 
 @dataclass
-class _Search:
+class _ShortestSequenceSearch:
     """A search for the shortest sequence that shows a finding (a deviation from a requirement)."""
 
     sequences: DrawnSequences
@@ -325,7 +334,7 @@ class _Search:
     times_sent: int = 0
     """Requests that were sent for it."""
     shown_by: dict[tuple[str, ...], bool] = field(default_factory=dict)
-    """By steps, whether they show the finding. Sequences that were sent before are in it, too."""
+    """By steps, whether they show the finding: also the steps of all sequences that were sent before this search."""
 
     def __post_init__(self) -> None:
         """Note which sequences of the run, and which beginnings of them, show the finding, so that none is sent again.
@@ -356,14 +365,14 @@ class _Search:
 
     def _is_shown(self, exchange: Exchange) -> bool:
         """True if this exchange shows the finding, which is the deviation that the search is about."""
-        if not _is_judged_by(self.requirement_id, exchange):  # a step of another operation
+        if not _is_about_operation_of(self.requirement_id, exchange):  # a step of another operation
             return False
         findings = judge(self.requirement_id, exchange).findings
         # Without the numbers of exchanges, two findings are equal if they describe the same deviation.
         return self.finding in [replace(finding, exchanges=()) for finding in findings]
 
 
-def _is_judged_by(requirement_id: str, exchange: Exchange) -> bool:
+def _is_about_operation_of(requirement_id: str, exchange: Exchange) -> bool:
     """True if the requirement is about the operation of the exchange: "executePix.status" about an execution."""
     return requirement_id.startswith(f"{exchange.operation}.")
 

@@ -1,11 +1,12 @@
 """Requests that are sent together: many at once, or two at the same moment. Some faults show only then.
 
 A service may let a wrong token pass while a valid request is under way, or give a request the answer to another one.
-So valid requests that do nothing are sent beside those that must be refused.
+So a companion (a valid request that does nothing) is sent at the same moment as a request that must be refused.
 
 A conforming service may lock, limit or slow down while several requests are under way. It may say so with any status,
-or by dropping a connection. So a doubtful request is sent again when all others have their answer, and only the answer
-that it gets alone counts. A success that deviates counts at once, because no load explains it.
+or by dropping a connection. Such an answer is doubtful: a refusal of a valid request or of the valid token, no answer,
+or a server error (`_kind_of_doubt`). A request with a doubtful answer is sent again when all others have their answer,
+and only the second answer counts. A success that deviates counts without a second request, because no load explains it.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ Send = Callable[[], Exchange]
 """Sends one request, and gives its exchange."""
 
 
-class Company(Purpose):
-    """Why a request is sent only to be under way."""
+class Companion(Purpose):
+    """Why a companion is sent: a valid request that does nothing, and only has to be under way."""
 
     COMPANION = "a request that does nothing, at the same moment as one that is refused"
 
@@ -91,19 +92,19 @@ class Together:
             with_later_answers.append(later_exchange or result)
         return with_later_answers
 
-    def send_in_turns(self, lists: Sequence[Sequence[Send]]) -> None:
+    def send_all_mixed(self, lists: Sequence[Sequence[Send]]) -> None:
         """Send the requests of several lists at the same time.
 
-        They start in this order: the first request of each list, the second one of each, and so on. So requests to
-        different operations are mixed, because each list is usually about one operation.
+        They start in this order: the first request of each list, the second request of each list, and so on. So
+        requests to different operations are mixed, because each list is usually about one operation.
         """
-        in_order: list[Send] = []
-        for requests_of_one_turn in zip_longest(*lists):
-            in_order += filter(None, requests_of_one_turn)  # None fills up a list that is shorter than the longest
-        self.send_all(in_order)
+        mixed: list[Send] = []
+        for one_of_each_list in zip_longest(*lists):
+            mixed += filter(None, one_of_each_list)  # None fills up a list that is shorter than the longest
+        self.send_all(mixed)
 
     def pair_at_same_moment(self, *sends: Send) -> list[Send]:
-        """Two functions that send these two requests at the same moment: each waits until the other one is ready, too.
+        """Two functions that send these two requests at the same moment: each waits until the other is also ready.
 
         They must be called in two threads, as `send_all` does, because each of them waits for the other.
         """
@@ -137,7 +138,7 @@ class Together:
         """
         if not self.may_send_several:
             return self.send_all(sends)
-        # A pair is two of the requests that may be under way.
+        # Each pair has two requests under way, so half as many pairs as requests are permitted at once.
         pairs_at_once = max(1, self._door.backoff.most_at_start // 2)
         answers: list[Exchange] = []
         for first in range(0, len(sends), pairs_at_once):
@@ -150,13 +151,16 @@ class Together:
     def _with_companion(self, operation: str, send: Send) -> list[Send]:
         """Two functions that send a request, and a companion (a valid request that does nothing), at the same moment.
 
-        A service at fault may check the token of the one and then answer the other. The companion has the valid token,
-        and the request has none or a wrong one. If the companion has its answer before the request, a second companion
-        is sent, because a slow service perhaps begins to process the request only now.
+        The companion has the valid token, and the request has no token or a wrong one. A service at fault may check the
+        valid token of the companion, and then give a good answer to the request with the wrong token.
+
+        If the companion has its answer before the request, a second companion is sent, because a slow service perhaps
+        begins to process the request only now.
         """
         request_is_answered = threading.Event()
-        body = NOTHING if operation == "executePix" else {}  # an execution has no body; an empty one registers no key
-        send_companion = partial(self._client.send, operation, json=body, purpose=Company.COMPANION)
+        # An execution has no body. A registration with an empty object as its body registers no key.
+        body = NOTHING if operation == "executePix" else {}
+        send_companion = partial(self._client.send, operation, json=body, purpose=Companion.COMPANION)
 
         def send_request() -> Exchange:
             """Send the request. When it has its answer, or none comes, set the event that the companions wait for."""
@@ -202,7 +206,7 @@ class Together:
         A robustness requirement, such as "no server error", is broken only by a deviation that shows twice. A deviation
         of a successful answer counts in any case, and its message says whether it also shows if the request is alone.
 
-        Only the requests since the last call are examined. Of those with the same deviation, the first few are sent.
+        Only the requests since the last call are examined. If many show the same deviation, the first few are sent.
         The method is called when no other request is under way.
         """
         not_examined = self._door.exchanges[self._count_examined :]
@@ -237,19 +241,21 @@ def _kind_of_doubt(exchange: Exchange) -> Hashable | None:
     - There is no answer, because the connection was lost.
     - The answer deviates from a robustness requirement, such as a server error.
 
-    Generated requests to one operation are of one kind if they are refused in the same way. Any other request is of a
-    kind of its own, so that each of them is sent again.
+    Generated requests to one operation are of one kind if they are refused in the same way: ("getBalance", TOKEN,
+    "getBalance"), for example. Any other request is of a kind of its own, so that each of them is sent again:
+    ("registerPixKey", CONFLICT, 17), with the number of the exchange.
     """
     if exchange.was_alone or is_judged_as_success(exchange):
         return None
     outcome = refusal_or_failure(exchange)
     is_lost = exchange.response is None
-    is_invalid_with_the_token = exchange.credential == VALID and not exchange.valid
-    refuses_the_caller = is_invalid_with_the_token and outcome in ABOUT_THE_CALLER
-    is_doubtful = is_lost or exchange.expects_success or refuses_the_caller
+    is_valid_request_refused = exchange.expects_success
+    is_valid_token_refused = exchange.credential == VALID and not exchange.valid and outcome in ABOUT_THE_CALLER
+    is_doubtful = is_lost or is_valid_request_refused or is_valid_token_refused
     if outcome and is_doubtful:
-        # `part` is the name of the part of generated traffic. It is empty for any other request.
-        return exchange.operation, outcome, exchange.part or exchange.number
+        # `generator` names what generated the request. It is empty for any other request.
+        return exchange.operation, outcome, exchange.generator or exchange.number
+    # Otherwise the kind is the first deviation, such as ("getBalance.serverError", "server-error").
     deviations_from_robustness = _deviations(exchange, robustness_of(exchange.operation))
     return next(deviations_from_robustness, None)
 
@@ -259,14 +265,15 @@ def _kinds_of_deviations(exchange: Exchange) -> Iterator[Hashable]:
 
     A value is a requirement and the code of a deviation, such as ("executePix.status", "status"). The deviations are:
 
-    - If other requests were under way: any deviation of a valid request, and a result that was granted without the
-      valid token, because these may be mistakes under load.
+    - If other requests were under way: any deviation of a valid request, because it may be a mistake under load. For
+      the same reason a result that was granted without the valid token: ("executePix", "granted").
     - In any case: a deviation from a robustness requirement (a server error, a stack trace, a dropped connection),
       because it must show twice.
     """
     requirement_ids = robustness_of(exchange.operation)
     was_beside_others = not exchange.was_alone
     if was_beside_others and exchange.expects_success:
+        # All requirements of the operation that have a rule: these include the robustness requirements.
         requirement_ids = [name for name in RULES if name.startswith(f"{exchange.operation}.")]
     yield from _deviations(exchange, requirement_ids)
     if was_beside_others and exchange.credential != VALID and grants_protected_result(exchange):

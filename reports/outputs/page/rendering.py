@@ -127,8 +127,8 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
         },
         "verdicts": Verdict,
         "levels": [*document.counts],
-        "missing": _by_message(failing_levels_first, Verdict.NOT_EXERCISED),
-        "out_of_scope": _by_message(entries, Verdict.OUT_OF_SCOPE),
+        "missing": _grouped_by_message(failing_levels_first, Verdict.NOT_EXERCISED),
+        "out_of_scope": _grouped_by_message(entries, Verdict.OUT_OF_SCOPE),
         "sections": chapters(entry for entry in entries if entry.level != "robustness"),
         "robustness": chapters(entry for entry in entries if entry.level == "robustness"),
         "numbers_by_level": _numbers_by_level,
@@ -152,7 +152,9 @@ def _findings(findings: Sequence[ReportedFinding]) -> dict[str, list[ReportedFin
     return {heading: group for heading, group in groups.items() if group}
 
 
-def _by_message(entries: Iterable[ReportedRequirement], verdict: Verdict) -> dict[str, list[ReportedRequirement]]:
+def _grouped_by_message(
+    entries: Iterable[ReportedRequirement], verdict: Verdict
+) -> dict[str, list[ReportedRequirement]]:
     """The requirements with that verdict by their message, such as "there is no transaction code".
 
     The page lists them under their message, so that a reader sees what to supply.
@@ -210,12 +212,12 @@ def places_of(requirement: ReportedRequirement, number: int = 0) -> list[MarkedP
     `number` is the number of the exchange; 0 means any exchange. Deviations in other exchanges are left out. If the
     place of a deviation is not known, it is the first line of the response: `("response", "")`.
     """
-    findings = [finding for finding in requirement.found if _is_about(finding, number)]
+    findings = [finding for finding in requirement.found if _is_about_exchange(finding, number)]
     places = chain(*map(_places_of_finding, findings))
     return list(dict.fromkeys(places)) or [("response", "")]
 
 
-def _is_about(finding: Finding, number: int) -> bool:
+def _is_about_exchange(finding: Finding, number: int) -> bool:
     """True if a finding was made in the exchange with this number, or names no exchange. The number 0 means any."""
     return not finding.exchanges or number in (0, *finding.exchanges)
 

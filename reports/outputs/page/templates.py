@@ -5,8 +5,9 @@ shown in English, and marked as English for screen readers.
 
 Each template has one topic. It shows a message through the filter `said`, and its own words through `{% trans %}` or
 `_()`. The reader can search the page: a script hides the elements with the attribute `data-entry` (a requirement or
-an exchange) that do not match. The policy in `frame.html` permits the
-two scripts by their digests, and no fetches.
+an exchange) that do not match. The policy in `frame.html` permits the two scripts by their digests, and no fetches.
+
+rendering.py and figures.py make the values that the templates show.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _NOT_TRANSLATED = Markup('<span translate="no">{}</span>')
 _IN_ENGLISH = Markup('<span lang="en">{}</span>')
 
 
-def frame(table_script: str, language_tag: str = ENGLISH) -> Template:
+def template_of_page(table_script: str, language_tag: str = ENGLISH) -> Template:
     """The template of the whole page. pytest-html fills in its table of tests, which `table_script` draws.
 
     The page has a Content-Security-Policy. It permits only the two scripts, by their digests, and no requests to other
@@ -88,7 +89,7 @@ def _environment(language_tag: str) -> Environment:
         "observed": filters.observed,
         "command": filters.command,
         "words": page_language.text,
-        "date": page_language.date_in,
+        "date": page_language.date_of_text,
         "number": page_language.number,
     }
     return environment

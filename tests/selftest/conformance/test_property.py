@@ -17,7 +17,7 @@ def test_the_message_says_why_nothing_was_generated(cut, why):
     """The profile has no account, or a limit kept the generated requests back. The limit is also noted for the report."""
     findings = SimpleNamespace(cases_with_answers=[], why_incomplete=cut)
     generated = Generated()
-    generation = SimpleNamespace(judge=lambda operation: findings)
+    generation = SimpleNamespace(findings_of=lambda operation: findings)
     session = SimpleNamespace(run=SimpleNamespace(generated=generated))
 
     for end_of_id in ROBUSTNESS:

@@ -19,7 +19,7 @@ KEY_AT = "/data/keys/*/pixKey"
 def test_the_message_says_why_numeric_key_types_are_not_tried(key_at, why, tmp_path):
     """Without key_at no key could be deleted. With it, a key that the service makes could not be told from others."""
     result = result_in_memory(
-        Service(), tmp_path, NUMERIC, sandbox=None, journal=str(tmp_path / "journal.jsonl"), transactions=None,
+        Service(), tmp_path, selected=NUMERIC, sandbox=None, journal=str(tmp_path / "journal.jsonl"), transactions=None,
         allow=["read", "register-keys", "delete-keys", "fuzz"], key_at=key_at,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ import pytest
 
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.findings import finding, holds, inconclusive
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.judging import (
     ASSERTIONS,
     DeviationError,

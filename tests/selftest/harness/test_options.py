@@ -6,7 +6,15 @@ from types import SimpleNamespace
 import pytest
 
 from tests.harness import options
-from tests.harness.options import DEFAULT_EXAMPLES, add_group, examples_of, options_given, refuse_options, whole_number
+from tests.harness.options import (
+    DEFAULT_EXAMPLES,
+    add_group,
+    examples_asked_for,
+    examples_of,
+    options_given,
+    refuse_options,
+    whole_number,
+)
 
 
 def config(arguments=(), setting="", **options):
@@ -110,11 +118,11 @@ def test_the_number_of_examples_comes_from_the_option_or_else_from_the_profile(
     assert examples_of(config(examples=examples_of_option), profile) == number
 
 
-def test_a_caller_may_name_another_default_for_the_number_of_examples():
-    """If neither the option nor the profile says how many requests the property tests draw, the default of the caller counts."""
+def test_nobody_asks_for_a_number_of_examples_unless_the_option_or_the_profile_does():
+    """If neither the option nor the profile says how many requests the property tests draw, the number asked for is 0."""
     profile = SimpleNamespace(limits=SimpleNamespace(examples=None))
 
-    assert examples_of(config(examples=None), profile, 0) == 0
+    assert examples_asked_for(config(examples=None), profile) == 0
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,8 @@ def requirements_by_traffic(names):
     for name in names:
         exchanges = plan_of(SANDBOX, {name}, generated=True).exchanges
         traffic = Counter(
-            (exchange.operation, exchange.valid, exchange.credential, bool(exchange.part)) for exchange in exchanges
+            (exchange.operation, exchange.valid, exchange.credential, bool(exchange.generator))
+            for exchange in exchanges
         )
         groups[frozenset(traffic.items()), selection_of({name}, SANDBOX).operations].add(name)
     return groups
@@ -140,14 +141,14 @@ def test_a_selected_requirement_sends_only_what_it_needs():
     verdict as in a run of all requirements.
     """
     names = [row.id for row in requirements().values() if not row.untestable] if EXHAUSTIVE else SAMPLE_OF_REQUIREMENTS
-    whole_run = trial_of_plain_sandbox("sandbox").rows
+    whole_run = trial_of_plain_sandbox("sandbox").results
     verdicts_alone, sent_beyond_plan, errors = {}, {}, []
     for (_, reached), group in requirements_by_traffic(names).items():
         service = CountsRequests()
         plan = plan_of(SANDBOX, group, generated=True)
         trial = try_in_memory(service, ids=group, generated=True)
         errors += trial.errors
-        verdicts_alone |= {name: trial.rows[name].verdict for name in group & trial.rows.keys()}
+        verdicts_alone |= {name: trial.results[name].verdict for name in group & trial.results.keys()}
         allowed = {name: len(plan.to(name)) + BEYOND_THE_PLAN for name in reached | OPERATIONS_OF_PREFLIGHT}
         more = {name: count for name, count in service.sent.items() if name and count > allowed.get(name, 0)}
         sent_beyond_plan |= {min(group): more} if more else {}
@@ -160,15 +161,15 @@ def test_a_selected_requirement_sends_only_what_it_needs():
 
 def _shows_alone(mutant):
     """True if a selection of its requirement shows the fault in memory."""
-    needs_other_requests = mutant.operator in ("right after", "kept refusal")
-    return bool(mutant.fails) and not mutant.on_the_wire and not needs_other_requests
+    needs_other_requests = mutant.kind_of_change in ("right after", "kept refusal")
+    return bool(mutant.fails) and not mutant.on_the_wire and not mutant.parallel and not needs_other_requests
 
 
 @pytest.mark.parametrize(
     "mutant",
     [
         mutant
-        for name, mutant in MUTANTS.specimens.items()
+        for name, mutant in MUTANTS.declared_services.items()
         if name in MUTANTS_THAT_ARE_EASILY_MISSED or (EXHAUSTIVE and _shows_alone(mutant))
     ],
     ids=lambda mutant: mutant.name,
@@ -177,7 +178,7 @@ def test_a_fault_is_caught_by_its_requirement_alone(mutant):
     """A mutant is the sandbox with one fault. The fault is found if only the requirement that it breaks is selected."""
     alone = {min(mutant.fails)}
 
-    assert try_in_memory(mutant.make(), mutant.environment, ids=alone).failing == alone
+    assert try_in_memory(mutant.service_class(), mutant.environment, ids=alone).failing == alone
 
 
 NODE = f"{CONFORMANCE}/test_existence.py::test_endpoint_exists[createPix.exists]"

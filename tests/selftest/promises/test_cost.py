@@ -302,7 +302,7 @@ def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
         balances = [manual_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
         first_of_another = manual_run.client.send("listAccounts").response
 
-    reasons_why_json_is_cut = {response.json.limit for response in balances if response.cut}
+    reasons_why_json_is_cut = {response.json.why_not_read for response in balances if response.cut}
 
     assert len(service.BODY) > ALWAYS_READ
     assert [response.cut for response in balances] == [""] * 3 + [BEYOND] * 5

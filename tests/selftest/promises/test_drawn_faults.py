@@ -17,7 +17,7 @@ from environments.sandbox import Service
 from spec.exchange import Exchange, Purpose, Request, Response
 from spec.interface import SYNTHETIC_PREFIX
 from spec.json_text import as_bytes
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
 from tests.selftest.proof.mutants.making_faults import json_members
 from tests.selftest.shared_runs import run_with_files
@@ -98,7 +98,7 @@ FAULTS: Mapping[str, Fault] = {
 
 @cache
 def drawing() -> Any:
-    from tests.traffic.drawing import Drawing  # it loads Schemathesis, which most self-tests do without
+    from tests.traffic.drawing.cases import Drawing  # it loads Schemathesis, which most self-tests do without
 
     return Drawing(SANDBOX)
 
@@ -220,7 +220,7 @@ class FailsOnADollarOrATilde:
     def __init__(self) -> None:
         self.log: list[Exchange] = []
 
-    def of_part(self, name: str) -> Self:
+    def of_generator(self, name: str) -> Self:
         return self
 
     def with_purpose(self, purpose: Purpose) -> Self:

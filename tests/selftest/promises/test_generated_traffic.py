@@ -17,7 +17,7 @@ from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.mutants.robustness_faults import DROPPED, Falls
 from tests.selftest.proof.trial import try_service
-from tests.selftest.proof.variants.lawful_making import DropsConnections
+from tests.selftest.proof.variants.conforming_making import DropsConnections
 from tests.selftest.shared_runs import run_with_files
 
 MOST_REQUESTS = 1_300
@@ -137,7 +137,7 @@ def test_many_dropped_mistakes_in_a_row_are_no_target_that_is_gone():
     trial = try_service(DropsUnknownAccounts(), "-m", "property", "-k", "getBalance or listEntries")
 
     assert (trial.exit_status, trial.failing) == (1, {"getBalance.connection"})
-    assert trial.rows["listEntries.connection"].verdict == "pass"
+    assert trial.results["listEntries.connection"].verdict == "pass"
 
 
 class FailsWithoutAnAccount(DropsConnections):

@@ -8,7 +8,7 @@ from reports.outputs.writing import OUTPUTS, PAGE, SUMS
 from spec.exchange import FailureKind
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services import hostile
-from tests.selftest.services.hostile import HEAD, SaysOneAnswer, drip_bytes, flood_bytes, json_answer_bytes
+from tests.selftest.services.hostile import HEAD, GivesOneAnswerToEverything, drip_bytes, flood_bytes, json_answer_bytes
 from tests.selftest.services.one_run import ManualRun
 from tests.selftest.services.running import run_suite, write_profile
 from tests.selftest.services.serving import SocketService, reset_connection, response_bytes
@@ -56,7 +56,7 @@ def test_an_answer_that_harms_is_a_failure_with_a_name(
     The tests get no answer then. One such answer does not make the target unreachable.
     """
     limits = {"timeout": 0.5} if kind_of_failure is FailureKind.TIMEOUT else {}
-    with SaysOneAnswer(answer_bytes, act_after_answer) as service:
+    with GivesOneAnswerToEverything(answer_bytes, act_after_answer) as service:
         manual_run = ManualRun(service, tmp_path, **limits)
         exchange = manual_run.client.send("executePix", "pixconf-1")
 
@@ -91,7 +91,7 @@ def test_after_seven_answers_with_too_many_headers_the_target_still_counts_as_re
     The target is reachable nevertheless, because it answers. Five requests in a row without an answer would otherwise
     make the suite check whether it is, so seven are sent here.
     """
-    with SaysOneAnswer(answer_bytes, act_after_answer) as service:
+    with GivesOneAnswerToEverything(answer_bytes, act_after_answer) as service:
         manual_run = ManualRun(service, tmp_path)
         exchange = manual_run.client.send("executePix", "pixconf-1")
         later_exchanges = [manual_run.client.send("listAccounts") for _ in range(6)]
@@ -129,7 +129,7 @@ def test_an_answer_that_is_not_read_to_its_end_says_why(answer_bytes, act_after_
 
     A message beside it says why the rest is missing. The suite reads at most limits.response_bytes, 100,000 here.
     """
-    with SaysOneAnswer(answer_bytes, act_after_answer) as service:
+    with GivesOneAnswerToEverything(answer_bytes, act_after_answer) as service:
         manual_run = ManualRun(service, tmp_path, response_bytes=100_000)
         exchange = manual_run.client.send("executePix", "pixconf-1")
 
@@ -150,7 +150,7 @@ def test_an_answer_that_is_not_read_to_its_end_says_why(answer_bytes, act_after_
 )
 def test_an_unusual_answer_within_the_limits_is_read_whole(answer_bytes, tmp_path):
     """An answer is read to its end if it is unusual, but within the limits: limits.response_bytes is 100,000 here."""
-    with SaysOneAnswer(answer_bytes, close_connection) as service:
+    with GivesOneAnswerToEverything(answer_bytes, close_connection) as service:
         manual_run = ManualRun(service, tmp_path, response_bytes=100_000)
         exchange = manual_run.client.send("executePix", "pixconf-1")
 
@@ -162,7 +162,7 @@ def test_an_unusual_answer_within_the_limits_is_read_whole(answer_bytes, tmp_pat
 @pytest.fixture(scope="module")
 def hostile_result(tmp_path_factory):
     """The result of a run against a service that gives every hostile answer in turn."""
-    with hostile.SaysEverything() as service:
+    with hostile.AnswersInHostileWays() as service:
         profile = write_profile(
             tmp_path_factory.mktemp("hostile"), service.base_url, limits={"response_bytes": 1_000_000}
         )
@@ -223,7 +223,7 @@ def test_a_redirect_takes_no_token_to_another_port(tmp_path):
     """The suite follows no redirect to another port, because whoever listens there would get the token."""
     with SocketService() as service_at_other_port:
         redirect = Response(307, b"", (("Location", service_at_other_port.base_url),))
-        with SaysOneAnswer(response_bytes(redirect)) as service:
+        with GivesOneAnswerToEverything(response_bytes(redirect)) as service:
             exchange = ManualRun(service, tmp_path).client.send("listAccounts", valid=True)
 
     assert exchange.response.status == 307

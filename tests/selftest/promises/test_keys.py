@@ -23,9 +23,9 @@ from tests.selftest.proof.directly import sent_in_memory, try_in_memory
 from tests.selftest.proof.mutants.demands_faults import RefusesAKind
 from tests.selftest.proof.mutants.making_faults import json_members
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
-from tests.selftest.proof.variants.lawful_effects import without_keys
-from tests.selftest.proof.variants.lawful_making import profile_path, with_keys
-from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
+from tests.selftest.proof.variants.conforming_effects import without_keys
+from tests.selftest.proof.variants.conforming_making import profile_path, with_keys
+from tests.selftest.proof.variants.conforming_registrations import DuplicatesAreWelcome, KeyLimit
 from tests.selftest.services.one_run import (
     ALL_TESTS,
     TARGETED_TESTS,
@@ -53,8 +53,8 @@ RANDOM_KEY_LEFT = "RANDOM, made by the service: registered and not deleted"
 
 def service_named(name: str) -> Service:
     """The service with this name from tests/selftest/proof, where each has a fault, or a lawful peculiarity."""
-    services = VARIANTS.specimens | MUTANTS.specimens
-    return services[name].make()
+    services = VARIANTS.declared_services | MUTANTS.declared_services
+    return services[name].service_class()
 
 
 def keys_of_first_account(service: Service) -> set[str]:
@@ -75,7 +75,7 @@ def run_of_keys(
     keys = [{"type": name, "key": key, "disposable": bool(disposable and key)} for name, key in OF_THE_PROFILE]
     changes = {"allow": ALLOW, "pix_keys": keys, "key_at": None, "transactions": None, **changes}
     profile = profile_of_sandbox(folder, **changes) if is_sandbox else profile_of_bank(folder, **changes)
-    return run_suite_in_memory(service, profile, selected, tests)
+    return run_suite_in_memory(service, profile, selected=selected, tests=tests)
 
 
 def keys_left(model):
@@ -512,7 +512,7 @@ def test_advice_fits_the_refusal_of_a_key_type(make, message):
     requirement_id = "registerPixKey.pixKeyType.CNPJ"
     trial = try_in_memory(make(), profile_path("no_deletion"), ids={requirement_id})
 
-    assert str(trial.rows[requirement_id].message) == message
+    assert str(trial.results[requirement_id].message) == message
 
 
 def test_a_key_that_is_refused_and_listed_is_an_alert():
@@ -550,7 +550,7 @@ def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
     account holds too many keys.
     """
     ids = {"registerPixKey.body.pixKey", "registerPixKey.body.account", "registerPixKey.contentType.accepted"}
-    rows = try_in_memory(service_named("RegistrationWantsOtherNames"), ids=ids).rows
+    rows = try_in_memory(service_named("RegistrationWantsOtherNames"), ids=ids).results
     messages = {id: str(row.message) for id, row in rows.items()}
 
     assert messages["registerPixKey.body.pixKey"].endswith(

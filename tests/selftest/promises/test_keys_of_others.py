@@ -74,7 +74,7 @@ def profile_at(base_url, folder, **changes):
 
 def run_off_sandbox(service, folder, tests=TARGETED_TESTS, **changes):
     """The result of a run against the service, in memory."""
-    return result_in_memory(service, folder, OPERATIONS_OF_KEYS, tests, **off_sandbox(folder, **changes))
+    return result_in_memory(service, folder, selected=OPERATIONS_OF_KEYS, tests=tests, **off_sandbox(folder, **changes))
 
 
 def left_behind(result):

@@ -184,8 +184,8 @@ def test_the_report_counts_transfers_that_may_have_been_executed(kind, tmp_path)
     start_journal(profile)
     first_bank = bank_that_contradicts_itself(kind)
     second_bank = bank_that_contradicts_itself(kind)
-    first_run = run_suite_in_memory(first_bank, profile, "executePix")
-    second_run = run_suite_in_memory(second_bank, profile, "executePix")
+    first_run = run_suite_in_memory(first_bank, profile, selected="executePix")
+    second_run = run_suite_in_memory(second_bank, profile, selected="executePix")
     alerts = [note for note in report_notes(first_run) if note.startswith("OUTCOME UNKNOWN")]
 
     notes_of_both_runs = [*report_notes(first_run), *report_notes(second_run)]
@@ -214,7 +214,7 @@ def test_a_refusal_with_the_status_done_fails_the_requirement_of_the_status(
     DONE, nobody knows that, and the requirement does not fail. All other executions have unknown outcomes.
     """
     profile = profile_of_bank(tmp_path, transactions={"prepare": HOW_TO_PREPARE | {"count": 3}})
-    run = run_suite_in_memory(bank_that_contradicts_itself(kind), profile, "executePix")
+    run = run_suite_in_memory(bank_that_contradicts_itself(kind), profile, selected="executePix")
     verdicts = {row.id: result.verdict for row, result in result_of_run(run).results}
 
     assert (verdicts["executePix.status"] == "fail") is is_failure
@@ -333,7 +333,7 @@ def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
         """The notes about refused codes of a run with these changes of the profile."""
         bank = FakeBank()
         bank.execute = lambda request: Response(404, b"")
-        model = run_suite_in_memory(bank, profile_of_bank(tmp_path, **changes), "executePix")
+        model = run_suite_in_memory(bank, profile_of_bank(tmp_path, **changes), selected="executePix")
         return str([note for note in report_notes(model) if "refused" in note])
 
     only_codes = {"codes": [CODE, OTHER_CODE]}
@@ -498,7 +498,7 @@ def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(status, tmp_path):
     bank.execute = execute_without_saying_so
     profile = profile_of_bank(tmp_path, transactions={"codes": list(CODES)})
     start_journal(profile)
-    model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
+    model = run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS)
     codes_sent = {code for code, _ in real_codes_received(bank)}
     first_note, second_note, *other_notes = report_notes(model)
 
@@ -553,7 +553,7 @@ def test_only_executed_codes_count_against_limits_executions(tmp_path):
     profile = profile_of_bank(tmp_path, transactions={"codes": list(CODES)}, limits={"executions": 1, "requests": 400})
     start_journal(profile)
     bank = FakeBank()
-    models = [run_suite_in_memory(bank, profile, ONLY_EXECUTIONS) for _ in CODES]
+    models = [run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS) for _ in CODES]
     notes_on_codes_left_out = [note for model in models for note in report_notes(model) if "leaves out" in note]
     wrong_tokens_received = len(real_codes_received(bank)) - len(bank.executions_with_valid_token)
 
@@ -575,7 +575,7 @@ def run_that_prepares(bank, folder, only=ONLY_EXECUTIONS, **changes):
     Returns the notes of the report, and its lines about transfers that were not executed.
     """
     transactions = {"prepare": HOW_TO_PREPARE | changes}
-    model = run_suite_in_memory(bank, profile_of_bank(folder, transactions=transactions, requests=None), only)
+    model = run_suite_in_memory(bank, profile_of_bank(folder, transactions=transactions, requests=None), selected=only)
     return report_notes(model), [*map(str, model.transfers_not_executed)]
 
 
@@ -592,7 +592,7 @@ def test_transfers_that_were_perhaps_declined_are_counted(tmp_path):
     The interface document does not say that such an answer declines a transfer, so each of them may be prepared.
     """
     profile = profile_of_sandbox(tmp_path, allow=["read", "transfer", "fuzz"])
-    model = run_suite_in_memory(Declines(), profile, "transferInternal")
+    model = run_suite_in_memory(Declines(), profile, selected="transferInternal")
     [line_of_declined] = [str(line) for line in model.not_cleaned_up_in_words if "Success" in str(line)]
 
     assert re.match(
@@ -627,7 +627,7 @@ def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
     bank = FakeBank()
     bank.finish = lambda _, name, other: Response(200, b'{"code": 200}') if name == "createPix" else other
     profile = profile_of_bank(tmp_path, transactions={"prepare": HOW_TO_PREPARE})
-    model = run_suite_in_memory(bank, profile, "executePix.json")
+    model = run_suite_in_memory(bank, profile, selected="executePix.json")
     messages = [str(result.message) for _, result in result_of_run(model).results if result.message]
     first_message, *_ = messages
 

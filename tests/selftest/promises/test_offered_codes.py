@@ -196,7 +196,7 @@ def test_a_note_says_that_a_refused_request_executed_its_code(codes, tmp_path):
     """
     profile = profile_with(tmp_path, codes)
     start_journal(profile)
-    notes = report_notes(run_suite_in_memory(ExecutesAndRefuses(), profile, "executePix.token.required"))
+    notes = report_notes(run_suite_in_memory(ExecutesAndRefuses(), profile, selected="executePix.token.required"))
     [note_on_refused_codes] = [note for note in notes if "refused" in note]
 
     assert "perhaps spent by a wrong token" in note_on_refused_codes
@@ -230,7 +230,7 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
     profile = profile_with(tmp_path, CODES[:3], allow=allow, wrong_tokens=limit)
     start_journal(profile)
     model = run_suite_in_memory(
-        service, profile, "executePix or registerPixKey or listAccounts or deletePixKey", tests=ALL_TESTS
+        service, profile, selected="executePix or registerPixKey or listAccounts or deletePixKey", tests=ALL_TESTS
     )
     refused = [request for request in service.received if not service.has_valid_token(request)]
     with_wrong_token = [request for request in refused if request.header("Authorization")]
@@ -273,7 +273,7 @@ def test_a_real_code_is_offered_as_often_as_the_limit_says(
     bank = FakeBank()
     profile = profile_with(tmp_path, CODES[:3], wrong_tokens=limit, sandbox=sandbox)
     begin_journal(profile)
-    run_suite_in_memory(bank, profile, "executePix.token.required or registerPixKey.token.required")
+    run_suite_in_memory(bank, profile, selected="executePix.token.required or registerPixKey.token.required")
     refused = [request for request in bank.received if not bank.has_valid_token(request)]
     requests_with_a_code = [request for request in refused if any(code in unquote(request.path) for code in CODES)]
     paths_without_token = {request.path for request in requests_with_a_code if not request.header("Authorization")}
@@ -300,7 +300,7 @@ def test_wrong_tokens_are_sent_only_if_a_requirement_about_them_is_selected(sele
     Requirements about the fields of a result need executions and registrations with the valid token, and nothing else.
     """
     bank = FakeBank()
-    run_suite_in_memory(bank, profile_with(tmp_path, CODES[:3], sandbox=UNUSED_ADDRESS), selected)
+    run_suite_in_memory(bank, profile_with(tmp_path, CODES[:3], sandbox=UNUSED_ADDRESS), selected=selected)
     without_valid_token = [request for request in bank.received if not bank.has_valid_token(request)]
 
     if has_wrong_tokens:

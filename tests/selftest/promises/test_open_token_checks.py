@@ -72,7 +72,7 @@ def test_a_request_without_a_token_that_is_answered_like_the_valid_one_fails():
     trial = try_in_memory(MocksEverything(), ids=TOKEN_OF_EXECUTION)
 
     assert trial.failing == {"executePix.token.required"}
-    assert "answered like the valid request" in str(trial.rows["executePix.token.required"].message)
+    assert "answered like the valid request" in str(trial.results["executePix.token.required"].message)
 
 
 class MocksWithOtherValues(AsksNobody):

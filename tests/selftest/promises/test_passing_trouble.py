@@ -15,7 +15,7 @@ import pytest
 from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.selection import ids_of
 from tests.selftest.exchanges import answer, unanswered
 from tests.selftest.proof.directly import try_in_memory
@@ -200,7 +200,7 @@ def test_no_note_asks_about_earlier_runs_if_prepared_codes_are_refused_too(tmp_p
             return Response(400, b'{"code": 3, "data": {}}', (("Content-Type", "application/json"),))
 
     transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE | {"count": 3}}
-    result = result_in_memory(RefusesAll(), tmp_path, "executePix", transactions=transactions)
+    result = result_in_memory(RefusesAll(), tmp_path, selected="executePix", transactions=transactions)
     note = next(note for note in result.document["notes"] if "transaction codes were refused" in note)
     messages = result.messages_with_verdict("not-exercised")
 
@@ -227,7 +227,7 @@ def test_requirements_that_dropped_registrations_left_untested_name_them():
     to change the body or the profile.
     """
     trial = try_in_memory(DropsRegistrations(), ids=ids_of("registerPixKey or deletePixKey"))
-    messages = {name: str(trial.rows[name].message) for name in trial.not_exercised}
+    messages = {name: str(trial.results[name].message) for name in trial.not_exercised}
     all_messages = " ".join(messages.values())
 
     assert "registerPixKey.connection" in trial.failing

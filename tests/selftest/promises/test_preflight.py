@@ -392,7 +392,7 @@ def test_a_token_that_one_operation_accepts_does_not_end_the_run(accepting_opera
     All others refuse it with 401. The requirement that a registration accepts the token fails then.
     """
     service = TakesTheTokenFor(accepting_operation)
-    model = run_suite_in_memory(service, profile_of_bank(tmp_path), "registerPixKey.token")
+    model = run_suite_in_memory(service, profile_of_bank(tmp_path), selected="registerPixKey.token")
     failing = [requirement.id for requirement, result in result_of_run(model).results if result.fails]
 
     assert "POST" in service.methods
@@ -461,7 +461,7 @@ def test_reads_that_are_not_found_do_not_end_the_run(bank, tmp_path):
     """
     profile = profile_of_bank(tmp_path, transactions={"codes": [CODE]})
     started_journal(tmp_path)
-    run_suite_in_memory(bank, profile, "executePix.status or registerPixKey.status")
+    run_suite_in_memory(bank, profile, selected="executePix.status or registerPixKey.status")
 
     assert bank.codes_received != []
     assert bank.bodies_to_accounts != []
@@ -473,7 +473,7 @@ def test_an_account_that_everything_refuses_is_named(tmp_path):
     The note is the reason why the run is not green.
     """
     profile = profile_of_bank(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "unknown"])
-    model = run_suite_in_memory(FakeBank(), profile, "getBalance or listEntries", ALL_TESTS)
+    model = run_suite_in_memory(FakeBank(), profile, selected="getBalance or listEntries", tests=ALL_TESTS)
     note = "number 2 of accounts: refused by every operation (404 application/json): check accounts"
 
     assert report_notes(model) == [note]

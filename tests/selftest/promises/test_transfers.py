@@ -39,7 +39,7 @@ from tests.selftest.services.one_run import (
     run_suite_in_memory,
 )
 from tests.selftest.services.waiting import HANG_LIMIT_S, ThreadWithResult
-from tests.traffic.invalid import invalid_requests
+from tests.traffic.invalid import invalid_requests, observed_invalid_requests
 
 OWN_ACCOUNTS = ("ac-0001", "ac-0002")
 """The accounts of the profile."""
@@ -350,7 +350,7 @@ def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, may_be
     limits = {"requests": 400, "transfers": 6}
     profile = profile_of_bank(tmp_path, allow=["read", "create-pix", "transfer", "fuzz", "execute"], limits=limits,
                            transactions={"prepare": HOW_TO_PREPARE})  # fmt: skip
-    model = run_suite_in_memory(service, profile, "createPix or transferP2p or executePix.id.type")
+    model = run_suite_in_memory(service, profile, selected="createPix or transferP2p or executePix.id.type")
     lines_of_the_report = [line for line in map(str, model.transfers_not_executed) if "perhaps prepared" in line]
     transfers_asked_for = len(service.prepared)
 
@@ -459,7 +459,7 @@ def service_and_profile(tmp_path_factory):
     """The service and the profile of a run of generated traffic alone, on a sandbox."""
     service, changes = FakeBank(), {"sandbox": UNUSED_ADDRESS, "limits": {"requests": 5000}}
     profile = profile_of_bank(tmp_path_factory.mktemp("run"), allow=sorted(ALL_PERMISSIONS), **changes)
-    run_suite_in_memory(service, profile, "not executePix.repeated", GENERATED_TESTS)
+    run_suite_in_memory(service, profile, selected="not executePix.repeated", tests=GENERATED_TESTS)
     return service, profile
 
 
@@ -535,7 +535,7 @@ def test_invalid_requests_whose_answer_is_observed_have_no_amount_from_0(operati
     A service that ignores the Content-Type then moves no money.
     """
     profile = profile_of_sandbox(tmp_path)
-    cases = invalid_requests(operation, profile, observed=True)
+    cases = observed_invalid_requests(operation, profile)
     values = [_body_value(case.body) for case in cases if case.body]
     amounts = [value.get("value") for value in values if isinstance(value, dict)]
 
@@ -555,7 +555,7 @@ def test_only_a_prepared_code_is_executed_twice(tmp_path):
     service.check_prepared = lambda transfer: None  # the sandbox refuses the second execution here
     transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE}
     profile = profile_of_sandbox(tmp_path, allow=sorted(ALL_PERMISSIONS), transactions=transactions)
-    model = run_suite_in_memory(service, profile, "executePix", ALL_TESTS)
+    model = run_suite_in_memory(service, profile, selected="executePix", tests=ALL_TESTS)
     executions_by_code = Counter(service.executions_with_valid_token)
     executions_of_profile_code = executions_by_code.pop(CODE)
     facts_about_repetition = [

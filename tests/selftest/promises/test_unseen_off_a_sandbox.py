@@ -57,7 +57,7 @@ def test_a_registration_of_an_undocumented_type_fails_although_no_list_shows_its
 
     Its list lacks keys of documented types, too, so the list does not show that nothing was registered.
     """
-    result = result_in_memory(make(), tmp_path, "registerPixKey")
+    result = result_in_memory(make(), tmp_path, selected="registerPixKey")
 
     assert result.status == 1
     assert "registerPixKey.pixKeyType.undocumented" in result.messages_with_verdict("fail")
@@ -86,7 +86,7 @@ def test_a_registration_of_an_undocumented_type_passes_if_a_whole_list_lacks_its
 
     The list shows all keys of documented types, and lacks the key of that type.
     """
-    result = result_in_memory(OnlyAcknowledges(), tmp_path, "registerPixKey")
+    result = result_in_memory(OnlyAcknowledges(), tmp_path, selected="registerPixKey")
 
     assert result.status == 0
     assert "registerPixKey.pixKeyType.undocumented" not in result.messages_with_verdict("fail")
@@ -148,7 +148,7 @@ def result_off_sandbox(make, folder, selected, **changes):
         "pix_keys": [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}],
         "transactions": None, "journal": str(folder / "journal.jsonl"), **changes,
     }  # fmt: skip
-    return result_in_memory(make(), folder, selected, ALL_TESTS, **changes)
+    return result_in_memory(make(), folder, selected=selected, tests=ALL_TESTS, **changes)
 
 
 def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
@@ -179,7 +179,7 @@ def test_on_a_sandbox_a_server_error_for_malformed_deletions_of_a_known_account_
 
     There such deletions name the account of the profile, too, which the service knows.
     """
-    result = result_in_memory(BreaksOnMalformedJson(), tmp_path, "deletePixKey.serverError")
+    result = result_in_memory(BreaksOnMalformedJson(), tmp_path, selected="deletePixKey.serverError")
 
     assert result.status == 1
     assert SERVER_ERROR in result.messages_with_verdict("fail")
@@ -258,7 +258,7 @@ def test_on_a_sandbox_a_deletion_of_all_keys_fails_nothing(tmp_path):
 
     Only on a sandbox such a deletion goes to the account of the profile.
     """
-    result = result_in_memory(TakesNoKeyForAll(), tmp_path, "deletePixKey")
+    result = result_in_memory(TakesNoKeyForAll(), tmp_path, selected="deletePixKey")
 
     assert result.status == 0
 
@@ -322,7 +322,7 @@ def test_on_a_sandbox_a_server_error_for_invalid_transfers_of_a_known_account_is
     There such transfers name the paying account of the profile, which the service knows.
     """
     result = result_in_memory(
-        LooksUpTheAccountOfATransfer(BROKEN_BY[fault]), tmp_path, f"{operation}.serverError", ALL_TESTS
+        LooksUpTheAccountOfATransfer(BROKEN_BY[fault]), tmp_path, selected=f"{operation}.serverError", tests=ALL_TESTS
     )
 
     assert result.status == 1
@@ -333,7 +333,7 @@ def test_a_service_that_looks_accounts_up_and_breaks_on_nothing_is_robust(tmp_pa
     """A service that answers 404 to unknown accounts, and breaks on no amount, fails no requirement about server errors."""
     service = LooksUpTheAccountOfATransfer(lambda value: False)
     selected = " or ".join(f"{name}.serverError" for name in TRANSFERS)
-    result = result_in_memory(service, tmp_path, selected, ALL_TESTS)
+    result = result_in_memory(service, tmp_path, selected=selected, tests=ALL_TESTS)
 
     assert result.status == 0
     assert result.messages_with_verdict("fail") == {}

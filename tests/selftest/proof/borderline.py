@@ -15,9 +15,9 @@ from tests.selftest.proof.mutants.making_faults import (
 )
 from tests.selftest.proof.mutants.tokens_faults import LaxService
 from tests.selftest.proof.registry import borderline, declare_borderline, ids_of_operation
-from tests.selftest.proof.variants.lawful_making import json_answer, text_answer
-from tests.selftest.proof.variants.lawful_pending_keys import DeletesWhatIsNotThere
-from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome
+from tests.selftest.proof.variants.conforming_making import json_answer, text_answer
+from tests.selftest.proof.variants.conforming_pending_keys import DeletesWhatIsNotThere
+from tests.selftest.proof.variants.conforming_registrations import DuplicatesAreWelcome
 
 SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "deletePixKey": "Deletions"}
 # -- how the three described answers are written
@@ -89,7 +89,7 @@ for _operation, _what, _values in (
     for _name, (_rows, _data) in _values.items():
         declare_borderline(
             "borderline", f"{_what}{_name}", f"{_what}: {_name}.", ChangesResults, *ids_of_operation(_operation, *_rows.split()),
-            OPERATIONS=(_operation,), change=without_self(lambda data, further=_data: data | further), SENT_THE_SAME=_name != "TheKeyIsTheAccount",
+            OPERATIONS=(_operation,), change=without_self(lambda data, further=_data: data | further), GETS_THE_REQUESTS_OF_THE_SANDBOX=_name != "TheKeyIsTheAccount",
         )  # fmt: skip
     for _name, _row, _data in (
         ("HaveCode1", "envelope.code.example", {"code": 1}),
@@ -98,7 +98,7 @@ for _operation, _what, _values in (
         declare_borderline(
             "borderline", f"{SUBJECT[_operation]}{_name}", f"{SUBJECT[_operation]}: {_name}.", ChangesEnvelopes, f"{_operation}.{_row}",
             OPERATIONS=(_operation,), change=without_self(lambda envelope, further=_data: envelope | further),
-            SENT_THE_SAME=(_operation, _name) != ("registerPixKey", "HaveCode1"),
+            GETS_THE_REQUESTS_OF_THE_SANDBOX=(_operation, _name) != ("registerPixKey", "HaveCode1"),
         )  # fmt: skip
 
 
@@ -205,7 +205,7 @@ for _operation in (*READ_OPERATIONS, *PREPARING_OPERATIONS):
                 *(f"{_operation}.{row}" for row in _hidden),
                 *(("executePix.value.matches",) if _operation == "createPix" and _name in NO_CODE else ()),
             ),
-            OPERATIONS=(_operation,), alter=without_self(_changed), SENT_THE_SAME=not _hidden and _operation not in READ,
+            OPERATIONS=(_operation,), alter=without_self(_changed), GETS_THE_REQUESTS_OF_THE_SANDBOX=not _hidden and _operation not in READ,
         )  # fmt: skip
 
 

@@ -181,8 +181,8 @@ class _AskedLog(Log):
     def with_purpose(self, *purposes: Purpose) -> list[Exchange]:
         return self._noted(super().with_purpose(*purposes))
 
-    def valid(self, operation: str, part: str = "") -> list[Exchange]:
-        return self._noted(super().valid(operation, part))
+    def valid(self, operation: str, generator: str = "") -> list[Exchange]:
+        return self._noted(super().valid(operation, generator))
 
     def attempts(self, operation: str | None = None) -> list[Exchange]:
         return self._noted(super().attempts(operation))
@@ -226,18 +226,31 @@ def run_tests_in_memory(service: Service, profile: Profile, is_selected: Callabl
 
 
 def try_over_http(service: Service, environment: str = "sandbox", parallel: int | None = None) -> Trial:
-    """The trial of the targeted tests over sockets, with this number of requests at once, or that of the profile.
-
-    Waits of the door, which are whole seconds, take a tenth.
-    """
+    """The trial of the targeted tests over sockets, with this number of requests at once, or that of the profile."""
     with getattr(service, "SERVER", Server)(service) as server:
         run = Run(_profile(environment, parallel), server.base_url)
         with closing(_open(run, service)) as door:
-            start, sleep = time.monotonic(), door.run_end.sleep
-            door.run_end.clock = lambda: start + 10 * (time.monotonic() - start)
-            door.run_end.sleep = lambda seconds: sleep(seconds / 10)
-            log = _send(run, door, conformance_tests())
-        return log.judge()
+            return _sent_in_a_tenth_of_the_time(run, door).judge()
+
+
+def try_with_threads(service: Service, environment: str = "sandbox", parallel: int | None = None) -> Trial:
+    """The trial of the targeted tests against a service in this process, with this number of requests at once, or that
+    of the profile.
+
+    Requests meet inside the service as they do over sockets, in a third of the processor time.
+    """
+    run = Run(_profile(environment, parallel), "http://127.0.0.1")
+    with closing(_open(run, service)) as door:
+        door.wire = _WireWithThreads(service)
+        return _sent_in_a_tenth_of_the_time(run, door).judge()
+
+
+def _sent_in_a_tenth_of_the_time(run: Run, door: Door) -> SentInTrial:
+    """The traffic of a trial. Waits of the door, which are whole seconds, take a tenth."""
+    start, sleep = time.monotonic(), door.run_end.sleep
+    door.run_end.clock = lambda: start + 10 * (time.monotonic() - start)
+    door.run_end.sleep = lambda seconds: sleep(seconds / 10)
+    return _send(run, door, conformance_tests())
 
 
 def _open(run: Run, service: Service) -> Door:
@@ -293,6 +306,17 @@ class _MemoryWire:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+class _WireWithThreads(_MemoryWire):
+    """A wire to a service in this process, on which several threads may send at the same moment.
+
+    Nothing is random here, and which request comes first is a matter of the threads, as over sockets.
+    """
+
+    def attempt(self, sending: Sending) -> Response | Failure:
+        """The answer of the service to a request of this thread."""
+        return self.answer(0, sending.plain_request)
 
 
 @lru_cache(maxsize=2_000)

@@ -17,8 +17,8 @@ from spec.requirements import LEVELS, requirements
 SUMMARY = Path(__file__).parents[3] / "reports" / "proof" / "summary.json"
 PROPERTY = "proof"
 REGISTRIES = ("mutants", "variants", "borderline")
-ShownSpecimen = Mapping[str, Any]
-"""One specimen as a test shows it: name, registry, declared, parallel, and whether all was as declared (`right`)."""
+ServiceInSummary = Mapping[str, Any]
+"""One service as a test shows it: name, registry, declared, parallel, and whether all was as declared (`right`)."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,10 +27,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class ProofSummary:
-    """A plugin that gathers the specimens of all workers, and writes the summary if every service was tried."""
+    """A plugin that gathers the services of all workers, and writes the summary if every service was tried."""
 
     def __init__(self) -> None:
-        self.shown: dict[str, ShownSpecimen] = {}
+        self.shown: dict[str, ServiceInSummary] = {}
         self.expected: set[str] = set()
         self.started = time.monotonic()
 
@@ -46,10 +46,10 @@ class ProofSummary:
             write(SUMMARY, json.dumps(summary, indent=1) + "\n")
 
 
-def summary_of(shown: Iterable[ShownSpecimen], *, seconds: float) -> dict[str, Any]:
+def summary_of(shown: Iterable[ServiceInSummary], *, seconds: float) -> dict[str, Any]:
     """The content of summary.json."""
-    by_registry = {name: [specimen for specimen in shown if specimen["registry"] == name] for name in REGISTRIES}
-    totals = {name: _figures(specimens) for name, specimens in by_registry.items()}
+    by_registry = {name: [service for service in shown if service["registry"] == name] for name in REGISTRIES}
+    totals = {name: _figures(services) for name, services in by_registry.items()}
     caught, passed = totals["mutants"], totals["variants"]
     faults = by_registry["mutants"] + by_registry["borderline"]
     return {
@@ -61,20 +61,20 @@ def summary_of(shown: Iterable[ShownSpecimen], *, seconds: float) -> dict[str, A
         "seconds": round(seconds, 1),
         **totals,
         "parallel": {
-            name: _figures(specimen for specimen in specimens if specimen["parallel"])
-            for name, specimens in by_registry.items()
+            name: _figures(service for service in services if service["parallel"])
+            for name, services in by_registry.items()
         },
         "by_level": {level: _figures(_of_level(faults, level)) for level in LEVELS if _of_level(faults, level)},
     }
 
 
-def _figures(specimens: Iterable[ShownSpecimen]) -> dict[str, int]:
-    """The number of specimens, and of those that were judged as declared."""
-    specimens = list(specimens)
-    return {"total": len(specimens), "right": sum(specimen["right"] for specimen in specimens)}
+def _figures(services: Iterable[ServiceInSummary]) -> dict[str, int]:
+    """The number of services, and of those that were judged as declared."""
+    services = list(services)
+    return {"total": len(services), "right": sum(service["right"] for service in services)}
 
 
-def _of_level(specimens: Iterable[ShownSpecimen], level: str) -> list[ShownSpecimen]:
-    """The specimens that declare a requirement of this level."""
+def _of_level(services: Iterable[ServiceInSummary], level: str) -> list[ServiceInSummary]:
+    """The services that declare a requirement of this level."""
     ids = {row.id for row in requirements().values() if row.level == level}
-    return [specimen for specimen in specimens if ids & set(specimen["declared"])]
+    return [service for service in services if ids & set(service["declared"])]

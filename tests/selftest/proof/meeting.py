@@ -36,7 +36,7 @@ class HoldsRequestsTogether(Service):
         self._in_vain_s = 0.0
         self._here = threading.local()
 
-    def are_company(self, visit, other_visit):
+    def affect_each_other(self, visit, other_visit):
         """True if the two visits make a difference to each other."""
         return True
 
@@ -49,7 +49,7 @@ class HoldsRequestsTogether(Service):
         """The visit of the request that this thread answers."""
         return self._here.visit
 
-    def in_company(self):
+    def wait_for_another_request(self):
         """Hold the request until another one is inside, or until the time is over. True if there is one."""
         visit = self.visit
         with self.changed:
@@ -65,7 +65,7 @@ class HoldsRequestsTogether(Service):
             self.visit.answer = response
             self.changed.notify_all()
 
-    def answer_beside(self):
+    def answer_to_the_other_request(self):
         """The answer to the request that was inside together with this one. None if its thread does not publish it."""
         other = self.visit.beside
         with self.changed:
@@ -76,7 +76,7 @@ class HoldsRequestsTogether(Service):
         visit = Visit(request, self.operation_of(request), request.header("Authorization") == f"Bearer {self.token}")
         with self.changed:
             for other in self.inside:
-                if self.are_company(visit, other):
+                if self.affect_each_other(visit, other):
                     visit.beside, other.beside = other, visit
             self.inside.append(visit)
             self.changed.notify_all()

@@ -1,4 +1,4 @@
-"""The specimens of the proof: services with the verdicts that the suite must give them.
+"""The services of the proof, each declared with the verdicts that the suite must give them.
 
 A mutant breaks requirements, a variant is right but different, and a borderline service gets warnings.
 """
@@ -21,7 +21,7 @@ REQUESTS_IN_FLIGHT = (1, 8)
 
 
 @dataclass(frozen=True)
-class Specimen:
+class DeclaredService:
     """A service and what the suite must say of it.
 
     `fails` are exactly the requirements that fail, `warns` those that warn. `hides` are patterns of requirements that
@@ -31,9 +31,11 @@ class Specimen:
     """
 
     name: str
-    make: Callable[[], Service]
+    service_class: Callable[[], Service]
+    """Makes the service."""
     description: str
-    operator: str
+    kind_of_change: str
+    """What was changed in the sandbox to make the service, such as "masking" or "refusal body"."""
     fails: frozenset[str] = frozenset()
     warns: frozenset[str] = frozenset()
     hides: tuple[str, ...] = ()
@@ -54,26 +56,27 @@ class Specimen:
 
     @property
     def on_the_wire(self) -> bool:
-        """True if only sockets show the difference: requests at the same moment, connections or framing."""
-        return self.parallel or getattr(self.make, "ON_THE_WIRE", False)
+        """True if only sockets show the difference: connections or framing."""
+        return getattr(self.service_class, "ON_THE_WIRE", False)
 
     @property
-    def is_sent_the_same(self) -> bool:
+    def gets_the_requests_of_the_sandbox(self) -> bool:
         """True if the service differs from the sandbox only in its answers, and no request depends on them, so that
         its trial is a replay of the sandbox's requests. A key without an answer that it is registered is not
         deleted, and an answer that cannot be read causes further requests, so such services are excluded.
         """
         changes_requests = any(pattern.endswith(("deletePixKey.*", ".json")) for pattern in (*self.hides, *self.fails))
-        return getattr(self.make, "SENT_THE_SAME", False) and not changes_requests
+        return getattr(self.service_class, "GETS_THE_REQUESTS_OF_THE_SANDBOX", False) and not changes_requests
 
     @property
     def shows(self) -> set[object]:
-        """What the proof shows with the service: that each requirement can be broken, and that its operator can
-        break requirements of these kinds, such as `type` or `exists`. A parallel service shows its operator.
+        """What the proof shows with the service: that each requirement can be broken, and that its kind of
+        change can break requirements that end with these words, such as `type` or `exists`. A parallel service shows only
+        its kind of change.
         """
         declared = self.fails | self.warns
         kinds = frozenset(requirement_id.rpartition(".")[2] for requirement_id in declared)
-        return {self.operator} if self.parallel else {(self.operator, kinds), *declared}
+        return {self.kind_of_change} if self.parallel else {(self.kind_of_change, kinds), *declared}
 
     def may_hide(self, requirement_id: str) -> bool:
         """True if the service may keep the requirement from being exercised."""
@@ -81,29 +84,31 @@ class Specimen:
 
 
 class Registry:
-    """Specimens by name. `lists` says what the ids of a declaration mean: requirements that fail, or that warn."""
+    """Declared services by name. `lists` says what the ids of a declaration mean: requirements that fail, or that warn."""
 
     def __init__(self, lists: str) -> None:
         self.lists = lists
-        self.specimens: dict[str, Specimen] = {}
+        self.declared_services: dict[str, DeclaredService] = {}
 
-    def declare(self, operator: str, *requirements: str, **expected: Any) -> Callable[[ServiceClass], ServiceClass]:
+    def declare(
+        self, kind_of_change: str, *requirements: str, **expected: Any
+    ) -> Callable[[ServiceClass], ServiceClass]:
         """A decorator that declares the class below; its docstring describes it. ValueError if the name is taken."""
         declared_at = _declared_at()
 
-        def register(make: ServiceClass) -> ServiceClass:
-            if make.__name__ in self.specimens:
-                raise ValueError(f"two specimens are called {make.__name__}")
-            self.specimens[make.__name__] = Specimen(
-                make.__name__, make, (make.__doc__ or "").strip(), operator, declared_at=declared_at,
+        def register(service_class: ServiceClass) -> ServiceClass:
+            if service_class.__name__ in self.declared_services:
+                raise ValueError(f"two services are called {service_class.__name__}")
+            self.declared_services[service_class.__name__] = DeclaredService(
+                service_class.__name__, service_class, (service_class.__doc__ or "").strip(), kind_of_change, declared_at=declared_at,
                 **{self.lists: requirements, **expected},
             )  # fmt: skip
-            return make
+            return service_class
 
         return register
 
     def derive(
-        self, operator: str, name: str, text: str, base: ServiceClass, /, *requirements: str, **parts: Any
+        self, kind_of_change: str, name: str, text: str, base: ServiceClass, /, *requirements: str, **parts: Any
     ) -> ServiceClass:
         """Declare a subclass of `base` with other attributes, under another name.
 
@@ -111,21 +116,21 @@ class Registry:
         """
         expected = {option: parts.pop(option) for option in EXPECTED if option in parts}
         subclass = type(name, (base,), {"__doc__": text, "__module__": base.__module__, **parts})
-        return self.declare(operator, *requirements, **expected)(subclass)
+        return self.declare(kind_of_change, *requirements, **expected)(subclass)
 
-    def chosen(self, *, exhaustive: bool, one_of_each_module: bool = False) -> list[Specimen]:
-        """All specimens; or without the slow ones, those that show something that none before them shows, or the
+    def chosen(self, *, exhaustive: bool, one_of_each_module: bool = False) -> list[DeclaredService]:
+        """All services; or without the slow ones, those that show something that none before them shows, or the
         first one of each module.
         """
         if exhaustive:
-            return list(self.specimens.values())
+            return list(self.declared_services.values())
         shown: set[object] = set()
         chosen = []
-        for specimen in self.specimens.values():
-            shows: set[object] = {specimen.module} if one_of_each_module else specimen.shows
+        for declared_service in self.declared_services.values():
+            shows: set[object] = {declared_service.module} if one_of_each_module else declared_service.shows
             shows_more = not shows <= shown
-            if shows_more and not specimen.slow:
-                chosen.append(specimen)
+            if shows_more and not declared_service.slow:
+                chosen.append(declared_service)
                 shown |= shows
         return chosen
 
@@ -146,7 +151,7 @@ def ids_of_operation(operation: str, *rows: str) -> tuple[str, ...]:
 MUTANTS = Registry(lists="fails")
 """Services that break the requirements they name, and no others; what is implied, or an example, warns."""
 VARIANTS = Registry(lists="fails")
-"""Services that are lawful, and different. What they show cannot be told from a declaration: it is that nothing fails."""
+"""Services that conform, but differ from the sandbox. They show that nothing fails wrongly."""
 BORDERLINE = Registry(lists="warns")
 """Services that get exactly the warnings they name, and do not fail."""
 

@@ -9,12 +9,16 @@ from tests.selftest.proof.test_proof import EXHAUSTIVE
 
 SEEDS = range(20)
 OF_ONE_NODE = [
-    specimen for specimen in MUTANTS.specimens.values() if EXHAUSTIVE and issubclass(specimen.make, NodeOfThree)
+    declared_service
+    for declared_service in MUTANTS.declared_services.values()
+    if EXHAUSTIVE and issubclass(declared_service.service_class, NodeOfThree)
 ]
 
 
-@pytest.mark.parametrize("specimen", [pytest.param(specimen, id=specimen.name) for specimen in OF_ONE_NODE])
-def test_a_fault_of_one_node_is_found_with_nearly_every_seed(specimen):
+@pytest.mark.parametrize(
+    "declared_service", [pytest.param(declared_service, id=declared_service.name) for declared_service in OF_ONE_NODE]
+)
+def test_a_fault_of_one_node_is_found_with_nearly_every_seed(declared_service):
     """If one of three nodes of a service has a fault, the suite finds it with at least nineteen of twenty seeds.
 
     The seed decides which requests the faulty node gets. A path that is missing at one node is found by generated
@@ -22,9 +26,13 @@ def test_a_fault_of_one_node_is_found_with_nearly_every_seed(specimen):
     """
     seeds_without_finding = []
     for seed in SEEDS:
-        service = type(specimen.name, (specimen.make,), {"SEED": seed})()
-        trial = try_in_memory(service, specimen.environment, generated=issubclass(specimen.make, LacksAPathAtOneNode))
-        if not specimen.fails <= trial.failing:
+        service = type(declared_service.name, (declared_service.service_class,), {"SEED": seed})()
+        trial = try_in_memory(
+            service,
+            declared_service.environment,
+            generated=issubclass(declared_service.service_class, LacksAPathAtOneNode),
+        )
+        if not declared_service.fails <= trial.failing:
             seeds_without_finding.append(seed)
 
     assert len(seeds_without_finding) <= 1

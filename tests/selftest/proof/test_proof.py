@@ -23,18 +23,19 @@ from tests.selftest.proof.directly import (
     trial_by_replay,
     try_in_memory,
     try_over_http,
+    try_with_threads,
 )
 from tests.selftest.proof.gate import (
     PLAIN_SANDBOX,
     Difference,
-    judge_alone,
-    judge_fault,
-    judge_lawful,
-    specimen_by_rule,
+    declared_service_by_rule,
+    difference_of_conforming_service,
+    difference_of_faulty_service,
+    difference_with_one_request_at_a_time,
     trial_of_plain_sandbox,
 )
 from tests.selftest.proof.matrix import PROPERTY
-from tests.selftest.proof.registry import BORDERLINE, MUTANTS, REQUESTS_IN_FLIGHT, VARIANTS, Specimen
+from tests.selftest.proof.registry import BORDERLINE, MUTANTS, REQUESTS_IN_FLIGHT, VARIANTS, DeclaredService
 from tests.selftest.proof.trial import Trial, try_service
 
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
@@ -44,56 +45,72 @@ BRIEF = os.environ.get("PIX_CASES") == "first"
 """True if one service of each module is enough, as in `make test`."""
 NUMBERS_IN_FLIGHT = REQUESTS_IN_FLIGHT if EXHAUSTIVE else (8,)
 """Numbers of requests in flight with which a parallel service is tried."""
-SPECIMEN_BY_RULE = specimen_by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
+SERVICE_BY_RULE = declared_service_by_rule(
+    [*MUTANTS.declared_services.values(), *BORDERLINE.declared_services.values()]
+)
 CHOSEN = {
     name: registry.chosen(exhaustive=EXHAUSTIVE, one_of_each_module=BRIEF) for name, registry in REGISTRIES.items()
 }
-NAMES_OF_CHOSEN = [specimen.name for specimen in chain.from_iterable(CHOSEN.values())]
+NAMES_OF_CHOSEN = [declared_service.name for declared_service in chain.from_iterable(CHOSEN.values())]
 EMPTY_TRIAL = Trial(0, {}, 1, ())
-SERVICES = list(chain.from_iterable(registry.specimens.values() for registry in REGISTRIES.values()))
-REPLAYED = [specimen for specimen in SERVICES if EXHAUSTIVE and specimen.is_sent_the_same]
-EVERY_THIRD_REPLAYED = REPLAYED[::3]
+SERVICES = list(chain.from_iterable(registry.declared_services.values() for registry in REGISTRIES.values()))
+REPLAYED = [
+    declared_service
+    for declared_service in SERVICES
+    if EXHAUSTIVE and declared_service.gets_the_requests_of_the_sandbox
+]
+EVERY_TENTH_REPLAYED = REPLAYED[::10]
 """Services whose replay is compared with a trial in memory. All 459 would take a tenth of the time of the proof."""
 FIRST_OF_EACH_MODULE = {
-    specimen.module: specimen for specimen in reversed(SERVICES) if EXHAUSTIVE and not specimen.on_the_wire
+    declared_service.module: declared_service
+    for declared_service in reversed(SERVICES)
+    if EXHAUSTIVE and not declared_service.on_the_wire
 }
 
 
 @pytest.fixture
 def message_for_matrix(request: pytest.FixtureRequest):
-    """Sends the result of a specimen to the summary of the proof, and returns the message of a difference."""
+    """Sends the result of a service to the summary of the proof, and returns the message of a difference."""
 
-    def send_and_describe(registry: str, specimen: Specimen, lines: list[str]) -> str:
+    def send_and_describe(registry: str, declared_service: DeclaredService, lines: list[str]) -> str:
         value = {
-            "name": specimen.name,
+            "name": declared_service.name,
             "registry": registry,
-            "parallel": specimen.parallel,
-            "declared": sorted(specimen.fails | specimen.warns),
+            "parallel": declared_service.parallel,
+            "declared": sorted(declared_service.fails | declared_service.warns),
             "right": not lines,
-            "expected": NAMES_OF_CHOSEN if EXHAUSTIVE and specimen.name == NAMES_OF_CHOSEN[0] else [],
+            "expected": NAMES_OF_CHOSEN if EXHAUSTIVE and declared_service.name == NAMES_OF_CHOSEN[0] else [],
         }
         request.node.user_properties.append((PROPERTY, value))
-        return f"{specimen.name} ({specimen.declared_at}): {specimen.description} " + "; ".join(lines)
+        return f"{declared_service.name} ({declared_service.declared_at}): {declared_service.description} " + "; ".join(
+            lines
+        )
 
     return send_and_describe
 
 
-def _trial_of(specimen: Specimen, parallel: int | None = None) -> Trial:
-    service = specimen.make()
-    if specimen.on_the_wire and parallel != 1:
-        return try_over_http(service, specimen.environment, parallel)
-    if specimen.parallel:
+def _trial_of(declared_service: DeclaredService, parallel: int | None = None) -> Trial:
+    service = declared_service.service_class()
+    if declared_service.on_the_wire and parallel != 1:
+        return try_over_http(service, declared_service.environment, parallel)
+    if declared_service.parallel and parallel != 1:
+        return try_with_threads(service, declared_service.environment, parallel)
+    if declared_service.parallel:
         service.HOLD_S = service.HOLD_LESS_S = 0  # no other request will come
-    return (trial_by_replay if specimen.is_sent_the_same else try_in_memory)(service, specimen.environment)
+    return (trial_by_replay if declared_service.gets_the_requests_of_the_sandbox else try_in_memory)(
+        service, declared_service.environment
+    )
 
 
-def differences(specimen: Specimen, judge: Callable[[Specimen, int | None, Trial], Difference]) -> list[str]:
-    """The lines about what is not as declared; with each number of requests in flight if the specimen is a parallel
+def differences(
+    declared_service: DeclaredService, judge: Callable[[DeclaredService, int | None, Trial], Difference]
+) -> list[str]:
+    """The lines about what is not as declared; with each number of requests in flight if the service is a parallel
     one.
     """
-    if not specimen.parallel:
-        return _difference(specimen, None, judge).lines()
-    difference_by_number = {number: _difference(specimen, number, judge) for number in NUMBERS_IN_FLIGHT}
+    if not declared_service.parallel:
+        return _difference(declared_service, None, judge).lines()
+    difference_by_number = {number: _difference(declared_service, number, judge) for number in NUMBERS_IN_FLIGHT}
     return [
         f"--parallel={number}: {line}"
         for number, difference in difference_by_number.items()
@@ -102,15 +119,17 @@ def differences(specimen: Specimen, judge: Callable[[Specimen, int | None, Trial
 
 
 def _difference(
-    specimen: Specimen, number: int | None, judge: Callable[[Specimen, int | None, Trial], Difference]
+    declared_service: DeclaredService,
+    number: int | None,
+    judge: Callable[[DeclaredService, int | None, Trial], Difference],
 ) -> Difference:
-    """The difference of a specimen.
+    """The difference of a service.
 
     A fault that does not show is tried up to three times: on a busy machine requests may not meet, or not share a
     connection.
     """
     for _ in range(3):
-        difference = judge(specimen, number, _trial_of(specimen, number))
+        difference = judge(declared_service, number, _trial_of(declared_service, number))
         if not difference.missing:
             break
     return difference
@@ -118,20 +137,30 @@ def _difference(
 
 def _verdicts(trial: Trial) -> dict[str, Verdict]:
     """The verdict of each requirement in a trial, by its id."""
-    return {id: result.verdict for id, result in trial.rows.items()}
+    return {id: result.verdict for id, result in trial.results.items()}
 
 
-def _difference_of_fault(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
-    judge = judge_alone if specimen.parallel and parallel == 1 else judge_fault
-    on_the_wire = specimen.on_the_wire and parallel != 1
-    return judge(specimen, trial, trial_of_plain_sandbox(specimen.environment, parallel, on_the_wire=on_the_wire))
+def _difference_of_fault(declared_service: DeclaredService, parallel: int | None, trial: Trial) -> Difference:
+    judge = (
+        difference_with_one_request_at_a_time
+        if declared_service.parallel and parallel == 1
+        else difference_of_faulty_service
+    )
+    on_the_wire = parallel != 1 and (declared_service.on_the_wire or declared_service.parallel)
+    return judge(
+        declared_service, trial, trial_of_plain_sandbox(declared_service.environment, parallel, on_the_wire=on_the_wire)
+    )
 
 
 @pytest.mark.parametrize(
-    ("registry", "specimen"),
-    [pytest.param(name, specimen, id=specimen.name) for name, chosen in CHOSEN.items() for specimen in chosen],
+    ("registry", "declared_service"),
+    [
+        pytest.param(name, declared_service, id=declared_service.name)
+        for name, chosen in CHOSEN.items()
+        for declared_service in chosen
+    ],
 )
-def test_a_service_gets_the_verdicts_that_it_declares(registry, specimen, message_for_matrix):
+def test_a_service_gets_the_verdicts_that_it_declares(registry, declared_service, message_for_matrix):
     """Each service of the proof gets exactly the failures and warnings that it declares.
 
     A mutant is wrong on purpose and fails the requirements that it names. A borderline service gets warnings for
@@ -139,29 +168,34 @@ def test_a_service_gets_the_verdicts_that_it_declares(registry, specimen, messag
     exercised. A parallel fault does not show while one request is sent at a time.
     """
     judge = (
-        (lambda specimen, _, trial: judge_lawful(specimen, trial)) if registry == "variants" else _difference_of_fault
+        (lambda declared_service, _, trial: difference_of_conforming_service(declared_service, trial))
+        if registry == "variants"
+        else _difference_of_fault
     )
-    lines = differences(specimen, judge)
-    message = message_for_matrix(registry, specimen, lines)
+    lines = differences(declared_service, judge)
+    message = message_for_matrix(registry, declared_service, lines)
 
     assert lines == [], message
 
 
-@pytest.mark.parametrize("specimen", [pytest.param(specimen, id=specimen.name) for specimen in EVERY_THIRD_REPLAYED])
-def test_a_replay_is_a_trial_in_memory(specimen):
+@pytest.mark.parametrize(
+    "declared_service",
+    [pytest.param(declared_service, id=declared_service.name) for declared_service in EVERY_TENTH_REPLAYED],
+)
+def test_a_replay_is_a_trial_in_memory(declared_service):
     """A service that is sent the same requests as the sandbox gets the same verdicts from a replay as from a trial in
     memory.
 
     A replay sends the requests of a run against the sandbox again, which is faster. A trial in memory calls every
     test.
     """
-    service = specimen.make()
-    to_the_sandbox = sent_to_the_sandbox(specimen.environment)
+    service = declared_service.service_class()
+    to_the_sandbox = sent_to_the_sandbox(declared_service.environment)
     service.token = to_the_sandbox.session.door.secrets.token()
-    sent = sent_in_memory(service, specimen.environment)
+    sent = sent_in_memory(service, declared_service.environment)
 
     verdicts_in_memory = _verdicts(sent.judge())
-    verdicts_of_replay = _verdicts(_trial_of(specimen))
+    verdicts_of_replay = _verdicts(_trial_of(declared_service))
 
     assert sent.requests == to_the_sandbox.requests
     assert verdicts_in_memory == verdicts_of_replay
@@ -174,7 +208,7 @@ def test_the_plain_sandbox_passes():
     """On the sandbox, which conforms, no requirement fails or warns, and every requirement is tested."""
     trial = trial_of_plain_sandbox("sandbox")
 
-    lines_of_differences = judge_lawful(PLAIN_SANDBOX, trial).lines()
+    lines_of_differences = difference_of_conforming_service(PLAIN_SANDBOX, trial).lines()
 
     assert not lines_of_differences
     assert not trial.warned
@@ -193,51 +227,68 @@ def test_the_plain_sandbox_passes_in_a_run():
 
 
 @pytest.mark.parametrize(
-    "specimen", [pytest.param(specimen, id=specimen.name) for specimen in FIRST_OF_EACH_MODULE.values()]
+    "declared_service",
+    [pytest.param(declared_service, id=declared_service.name) for declared_service in FIRST_OF_EACH_MODULE.values()],
 )
-def test_a_run_over_http_gives_the_verdicts_of_the_run_in_memory(specimen):
+def test_a_run_over_http_gives_the_verdicts_of_the_run_in_memory(declared_service):
     """For one service of each module of services a run of pytest over HTTP gives the verdicts that it declares.
 
     The proof tries services in memory, so this shows that nothing is lost on the way. One request is sent at a time,
     unless the fault needs parallel requests.
     """
-    one_at_a_time = () if specimen.parallel else ("--parallel=1",)
-    trial = try_service(specimen.make(), *one_at_a_time, environment=specimen.environment)
-    is_lawful = specimen.name in VARIANTS.specimens
-    plain_trial = trial_of_plain_sandbox(specimen.environment, on_the_wire=True)
+    one_at_a_time = () if declared_service.parallel else ("--parallel=1",)
+    trial = try_service(declared_service.service_class(), *one_at_a_time, environment=declared_service.environment)
+    is_lawful = declared_service.name in VARIANTS.declared_services
+    plain_trial = trial_of_plain_sandbox(declared_service.environment, on_the_wire=True)
 
-    difference = judge_lawful(specimen, trial) if is_lawful else judge_fault(specimen, trial, plain_trial)
+    difference = (
+        difference_of_conforming_service(declared_service, trial)
+        if is_lawful
+        else difference_of_faulty_service(declared_service, trial, plain_trial)
+    )
 
     assert not difference.lines()
 
 
 @pytest.mark.parametrize(
-    ("specimen", "rules"),
+    ("declared_service", "rules"),
     [
         pytest.param(
-            specimen, frozenset(rule for rule, broken_by in SPECIMEN_BY_RULE.items() if broken_by is specimen), id=name
+            declared_service,
+            frozenset(rule for rule, broken_by in SERVICE_BY_RULE.items() if broken_by is declared_service),
+            id=name,
         )
-        for name, specimen in {specimen.name: specimen for specimen in SPECIMEN_BY_RULE.values()}.items()
+        for name, declared_service in {
+            declared_service.name: declared_service for declared_service in SERVICE_BY_RULE.values()
+        }.items()
     ],
 )
-def test_the_gate_names_a_rule_that_always_holds(specimen, rules, monkeypatch):
+def test_the_gate_names_a_rule_that_always_holds(declared_service, rules, monkeypatch):
     """If a rule never finds a fault any more, the proof names the requirement of this rule as missed.
 
     A rule is a function that judges one requirement. Here it is replaced by a function that finds nothing.
     """
-    plain_trial = trial_of_plain_sandbox(specimen.environment)
-    declared = specimen.fails | specimen.warns
+    plain_trial = trial_of_plain_sandbox(declared_service.environment)
+    declared = declared_service.fails | declared_service.warns
     for rule in rules:
         monkeypatch.setitem(RULES, rule, lambda exchange: None)
 
-    make_trial = trial_by_replay if specimen.is_sent_the_same else partial(try_in_memory, ids=declared)
-    difference = judge_fault(specimen, make_trial(specimen.make(), specimen.environment), plain_trial)
+    make_trial = (
+        trial_by_replay if declared_service.gets_the_requests_of_the_sandbox else partial(try_in_memory, ids=declared)
+    )
+    difference = difference_of_faulty_service(
+        declared_service, make_trial(declared_service.service_class(), declared_service.environment), plain_trial
+    )
 
     assert difference.missing == rules, difference.lines()
 
 
-SERVICE_WITHOUT_DIGIT = Specimen(
-    "WithoutDigit", PLAIN_SANDBOX.make, "There is no digit.", "none", fails=frozenset({"executePix.digit.present"})
+SERVICE_WITHOUT_DIGIT = DeclaredService(
+    "WithoutDigit",
+    PLAIN_SANDBOX.service_class,
+    "There is no digit.",
+    "none",
+    fails=frozenset({"executePix.digit.present"}),
 )
 
 
@@ -248,8 +299,8 @@ SERVICE_WITHOUT_DIGIT = Specimen(
 )
 def test_a_run_without_a_verdict_turns_the_gate_red(trial):
     """The proof is red if the run against one of its services came to no verdict, because it says nothing then."""
-    difference_of_faulty = judge_fault(SERVICE_WITHOUT_DIGIT, trial, EMPTY_TRIAL)
-    difference_of_lawful = judge_lawful(SERVICE_WITHOUT_DIGIT, trial)
+    difference_of_faulty = difference_of_faulty_service(SERVICE_WITHOUT_DIGIT, trial, EMPTY_TRIAL)
+    difference_of_lawful = difference_of_conforming_service(SERVICE_WITHOUT_DIGIT, trial)
 
     assert difference_of_faulty.died
     assert difference_of_lawful.died
@@ -259,11 +310,11 @@ def test_a_mutant_that_changes_nothing_turns_the_gate_red():
     """The proof is red if a service that is wrong on purpose gets the verdicts of the plain sandbox, or declares no
     requirement.
     """
-    difference_of_same = judge_fault(
+    difference_of_same = difference_of_faulty_service(
         SERVICE_WITHOUT_DIGIT, trial_of_plain_sandbox("sandbox"), trial_of_plain_sandbox("sandbox")
     )
-    difference_of_silent = judge_fault(
-        Specimen("Silent", PLAIN_SANDBOX.make, "None.", "none"),
+    difference_of_silent = difference_of_faulty_service(
+        DeclaredService("Silent", PLAIN_SANDBOX.service_class, "None.", "none"),
         trial_of_plain_sandbox("sandbox"),
         trial_of_plain_sandbox("sandbox"),
     )
@@ -285,10 +336,12 @@ def test_the_gate_is_red_if_a_requirement_is_not_exercised():
     trial_of_all = Trial(0, exercised, 1, ())
     trial_without_json = Trial(0, exercised | not_exercised, 1, ())
 
-    assert judge_fault(SERVICE_WITHOUT_DIGIT, trial_without_json, EMPTY_TRIAL).lost == {"executePix.json"}
-    assert judge_lawful(SERVICE_WITHOUT_DIGIT, trial_without_json).lost == {"executePix.json"}
-    assert judge_fault(hiding, trial_of_all, EMPTY_TRIAL).stale == ("executePix.json",)
-    assert not judge_lawful(hiding, trial_without_json).lost
+    assert difference_of_faulty_service(SERVICE_WITHOUT_DIGIT, trial_without_json, EMPTY_TRIAL).lost == {
+        "executePix.json"
+    }
+    assert difference_of_conforming_service(SERVICE_WITHOUT_DIGIT, trial_without_json).lost == {"executePix.json"}
+    assert difference_of_faulty_service(hiding, trial_of_all, EMPTY_TRIAL).stale == ("executePix.json",)
+    assert not difference_of_conforming_service(hiding, trial_without_json).lost
 
 
 def test_the_gate_is_red_if_a_parallel_fault_shows_without_parallel_requests():
@@ -296,8 +349,10 @@ def test_the_gate_is_red_if_a_parallel_fault_shows_without_parallel_requests():
     results = {"executePix.digit.present": RequirementResult("executePix.digit.present", Verdict.FAIL, "")}
     plain_trial = trial_of_plain_sandbox("sandbox")
 
-    difference_of_failing = judge_alone(SERVICE_WITHOUT_DIGIT, Trial(1, results, 1, ()), EMPTY_TRIAL)
-    difference_of_passing = judge_alone(SERVICE_WITHOUT_DIGIT, plain_trial, plain_trial)
+    difference_of_failing = difference_with_one_request_at_a_time(
+        SERVICE_WITHOUT_DIGIT, Trial(1, results, 1, ()), EMPTY_TRIAL
+    )
+    difference_of_passing = difference_with_one_request_at_a_time(SERVICE_WITHOUT_DIGIT, plain_trial, plain_trial)
 
     assert difference_of_failing.lines() == ["fails or warns, and is not declared: executePix.digit.present"]
     assert not difference_of_passing

@@ -7,11 +7,13 @@ import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from spec.requirements import requirements
 from spec.rules import RULES
-from tests.selftest.proof.gate import requirements_without_a_mutant, specimen_by_rule
+from tests.selftest.proof.gate import declared_service_by_rule, requirements_without_a_mutant
 from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS
 
 REGISTRIES = (MUTANTS, VARIANTS, BORDERLINE)
-SPECIMEN_BY_RULE = specimen_by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
+SERVICE_BY_RULE = declared_service_by_rule(
+    [*MUTANTS.declared_services.values(), *BORDERLINE.declared_services.values()]
+)
 _FAIL, _WARN = ("documented", "robustness"), ("implied", "example")
 _WARN_TOO = ("registerPixKey.status", "deletePixKey.exists")
 """They warn of what a list of keys shows, where that may have another cause than the service: `warn`."""
@@ -24,16 +26,16 @@ def test_every_requirement_at_a_failing_level_has_a_mutant():
 
     A mutant is a service that is wrong on purpose.
     """
-    missing = requirements_without_a_mutant(MUTANTS.specimens.values())
+    missing = requirements_without_a_mutant(MUTANTS.declared_services.values())
 
     assert not missing, f"no mutant breaks: {', '.join(missing)}"
 
 
-def test_every_rule_has_a_specimen():
+def test_every_rule_has_a_service_that_breaks_it():
     """For each rule (a function that judges one requirement) there is a service that breaks it on purpose."""
-    missing = [rule for rule in RULES if rule not in SPECIMEN_BY_RULE]
+    missing = [rule for rule in RULES if rule not in SERVICE_BY_RULE]
 
-    assert not missing, f"no specimen breaks: {', '.join(missing)}"
+    assert not missing, f"no declared_service breaks: {', '.join(missing)}"
 
 
 def test_declared_requirements_are_in_the_ledger():
@@ -41,12 +43,20 @@ def test_declared_requirements_are_in_the_ledger():
 
     The services of the proof are wrong, or unusual, on purpose, and declare what must fail and what must warn.
     """
-    specimens = [specimen for registry in REGISTRIES for specimen in registry.specimens.values()]
+    declared_services = [
+        declared_service for registry in REGISTRIES for declared_service in registry.declared_services.values()
+    ]
     wrong_failures = [
-        (specimen.name, id) for specimen in specimens for id in specimen.fails if not _may_have(id, _FAIL, _FAIL_TOO)
+        (declared_service.name, id)
+        for declared_service in declared_services
+        for id in declared_service.fails
+        if not _may_have(id, _FAIL, _FAIL_TOO)
     ]
     wrong_warnings = [
-        (specimen.name, id) for specimen in specimens for id in specimen.warns if not _may_have(id, _WARN, _WARN_TOO)
+        (declared_service.name, id)
+        for declared_service in declared_services
+        for id in declared_service.warns
+        if not _may_have(id, _WARN, _WARN_TOO)
     ]
 
     assert wrong_failures == wrong_warnings == []
@@ -64,13 +74,15 @@ def test_a_requirement_without_a_mutant_turns_the_gate_red():
     Here the mutants, which are services that are wrong on purpose, that break `executePix.digit.present` are taken
     away.
     """
-    other_mutants = [mutant for mutant in MUTANTS.specimens.values() if "executePix.digit.present" not in mutant.fails]
+    other_mutants = [
+        mutant for mutant in MUTANTS.declared_services.values() if "executePix.digit.present" not in mutant.fails
+    ]
 
     assert "executePix.digit.present" in requirements_without_a_mutant(other_mutants)
 
 
 @pytest.mark.parametrize("registry", REGISTRIES, ids=["mutants", "variants", "borderline"])
-def test_the_default_choice_covers_every_operator_and_requirement(registry):
+def test_the_default_choice_covers_every_kind_of_change_and_requirement(registry):
     """By default the proof tries fewer services, but still one that breaks each requirement, and one of each kind of
     fault.
 
@@ -78,10 +90,14 @@ def test_the_default_choice_covers_every_operator_and_requirement(registry):
     are left out.
     """
     chosen = registry.chosen(exhaustive=False)
-    not_slow = [specimen for specimen in registry.specimens.values() if not specimen.slow]
+    not_slow = [
+        declared_service for declared_service in registry.declared_services.values() if not declared_service.slow
+    ]
 
     assert _requirements_broken_by(chosen) == _requirements_broken_by(not_slow)
-    assert {specimen.operator for specimen in chosen} >= {specimen.operator for specimen in not_slow}
+    assert {declared_service.kind_of_change for declared_service in chosen} >= {
+        declared_service.kind_of_change for declared_service in not_slow
+    }
     assert len(chosen) < len(not_slow)
 
 
@@ -90,12 +106,18 @@ def test_make_test_tries_one_service_of_each_module(registry):
     """`make test` tries exactly one service of each module of the proof, so that a new module is tried at once."""
     chosen = registry.chosen(exhaustive=False, one_of_each_module=True)
 
-    all_modules = {specimen.module for specimen in registry.specimens.values()}
-    modules_of_chosen = [specimen.module for specimen in chosen]
+    all_modules = {declared_service.module for declared_service in registry.declared_services.values()}
+    modules_of_chosen = [declared_service.module for declared_service in chosen]
 
     assert sorted(modules_of_chosen) == sorted(all_modules)
 
 
-def _requirements_broken_by(specimens):
-    """The requirements that these specimens break, without parallel ones."""
-    return set().union(*(specimen.fails | specimen.warns for specimen in specimens if not specimen.parallel))
+def _requirements_broken_by(declared_services):
+    """The requirements that these services break, without parallel ones."""
+    return set().union(
+        *(
+            declared_service.fails | declared_service.warns
+            for declared_service in declared_services
+            if not declared_service.parallel
+        )
+    )

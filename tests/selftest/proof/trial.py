@@ -42,7 +42,7 @@ class Trial:
     """
 
     exit_status: int
-    rows: Mapping[str, RequirementResult]
+    results: Mapping[str, RequirementResult]
     requests: int
     errors: tuple[str, ...]
     findings: tuple[Mapping[str, Any], ...] = ()
@@ -50,7 +50,7 @@ class Trial:
 
     def with_verdict(self, verdict: str) -> set[str]:
         """The ids of the requirements with this verdict."""
-        return {row_id for row_id, result in self.rows.items() if result.verdict == verdict}
+        return {id for id, result in self.results.items() if result.verdict == verdict}
 
     @property
     def failing(self) -> set[str]:

@@ -13,34 +13,37 @@ from tests.selftest.services.serving import (
 )
 
 
-def never(connection):
+def keep_connection(connection):
     """Keep the connection. False, because it does not end."""
     return False
 
 
-def at_once(connection):
-    """End the connection without telling the peer."""
+def close_connection(connection):
+    """True, so that the service closes the connection without telling the peer."""
     return True
 
 
-def by_a_reset(connection):
+def reset_and_close(connection):
     """Reset the connection."""
     reset_connection(connection)
     return True
 
 
-def when_a_code_arrives(connection):
+def close_if_a_real_code_arrives(connection):
     """End the connection before a request with a real code is read."""
     return has_real_code(connection.recv(2_000, socket.MSG_PEEK).decode("latin-1").partition(" ")[2])
 
 
 class ClosesConnections(SocketService):
-    """Ends a connection that has carried a request, if `before` says so for the next request, or `instead` in the
-    place of an answer to a real code.  `carried` are the real codes that arrived on a connection with an earlier
-    request, `reused` the paths of all requests on such connections. `ended` is released whenever a connection ends.
+    """Keeps each connection after its first request, and closes it at a moment that a subclass or a test chooses.
+
+    `ends_before_request` closes it before the next request is read. `ends_instead_of_answer` closes it when a request
+    with a real code was read, so this request gets no answer. Each takes the connection, and returns True if it closes.
+    `carried` are the real codes that arrived on a connection with an earlier request, `reused` the paths of all requests
+    on such connections. `ended` is released whenever a connection ends.
     """
 
-    before = instead = staticmethod(never)
+    ends_before_request = ends_instead_of_answer = staticmethod(keep_connection)
 
     def __init__(self):
         super().__init__()
@@ -59,13 +62,13 @@ class ClosesConnections(SocketService):
 
     def _answer_all(self, connection, stream):
         is_used = False
-        while not (is_used and self.before(connection)) and (request := read_request(stream)):
+        while not (is_used and self.ends_before_request(connection)) and (request := read_request(stream)):
             self.received.append(request)
             if is_used:
                 self.reused.append(request.path)
             if is_used and has_real_code(request.path):
                 self.carried.append(normalized_path(request.path).removeprefix(EXECUTION_PATH))
-                if self.instead(connection):
+                if self.ends_instead_of_answer(connection):
                     return
             self.answer(connection, request)
             is_used = True
@@ -74,5 +77,5 @@ class ClosesConnections(SocketService):
 class ClosesTheFirst(ClosesConnections):
     """Closes the first connection, and keeps the others."""
 
-    def before(self, connection):
+    def ends_before_request(self, connection):
         return len(self.received) == 1

@@ -1,12 +1,11 @@
-"""The door of a profile with connections that send nothing, to see which requests it lets pass."""
+"""The door of a run with connections that send nothing, to see which requests it lets pass."""
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 from environments.door.opening import open_client, open_door_for_plan
 from spec.exchange import Response
-from tests.selftest.services.one_run import profile_of_bank
+from tests.selftest.services.one_run import profile_of_bank, profile_of_sandbox
 
 OWN_ACCOUNT, RECEIVING_ACCOUNT = "ac-0001", "ac-9999"
 ALLOWED = ["read", "register-keys", "delete-keys", "create-pix", "transfer"]
@@ -20,15 +19,15 @@ BODIES = {
 class SilentConnections:
     """Answers each request with an empty list of keys, and sends nothing.
 
-    `sent` are the bodies of the requests that would change something.
+    `sent_bodies` are the bodies of the requests that would change something.
     """
 
     def __init__(self):
-        self.sent = []
+        self.sent_bodies = []
 
     def attempt(self, sending):
         if sending.request.method != "GET":
-            self.sent.append(sending.plain_request.body)
+            self.sent_bodies.append(sending.plain_request.body)
         return Response(200, (), json.dumps({"code": 0, "data": {"keys": []}}).encode())
 
     def connect(self, base_url):
@@ -38,13 +37,40 @@ class SilentConnections:
         pass
 
 
-def client_of_profile(folder, **changes):
-    """The client of a profile that is no sandbox, unless `changes` say so, with its door, its connections and the
-    profile.
+class GuardedDoor:
+    """The door of a run, through which every request goes. It refuses a request, or passes it to connections that send
+    nothing.
+
+    The profile (the settings of the run) permits everything but executions. Its target is a bank, or a sandbox (a test
+    system) with `is_sandbox`. `changes` are keys of the profile.
     """
-    changes = {"allow": ALLOWED, "requests": BODIES, "transactions": None, "accounts": [OWN_ACCOUNT, "ac/2"], **changes}
-    profile = profile_of_bank(folder, **changes)
-    profile = replace(profile, limits=replace(profile.limits, transfers=100))
-    connections = SilentConnections()
-    door = open_door_for_plan(profile, "a token", connections, codes_to_resend=())
-    return SimpleNamespace(client=open_client(door, profile), door=door, connections=connections, profile=profile)
+
+    def __init__(self, folder, *, is_sandbox=False, **changes):
+        changes = {
+            "allow": ALLOWED,
+            "requests": BODIES,
+            "transactions": None,
+            "accounts": [OWN_ACCOUNT, "ac/2"],
+            **changes,
+        }
+        make_profile = profile_of_sandbox if is_sandbox else profile_of_bank
+        profile = make_profile(folder, **changes)
+        self.profile = replace(profile, limits=replace(profile.limits, transfers=100))
+        self._connections = SilentConnections()
+        self._door = open_door_for_plan(self.profile, "a token", self._connections, codes_to_resend=())
+        self.client = open_client(self._door, self.profile)
+
+    @property
+    def sent_bodies(self):
+        """The bodies of the requests that the door let pass and that would change something, in order."""
+        return self._connections.sent_bodies
+
+    @property
+    def exchanges(self):
+        """The exchanges of the requests that the door let pass, in order."""
+        return self._door.exchanges
+
+    @property
+    def keys(self):
+        """The keys of the run."""
+        return self._door.keys

@@ -48,8 +48,8 @@ TEXTS = (
 """Deep nesting, long numbers, halves of surrogate pairs, NUL, escape sequences, many fields."""
 
 
-class SaysOneAnswer(SocketService):
-    """Gives the same answer to every request, and calls `then` with the connection after it."""
+class GivesOneAnswerToEverything(SocketService):
+    """Gives the same answer to every request, and then calls `then` with the connection."""
 
     def __init__(self, answer_bytes, then=lambda connection: None):
         super().__init__()
@@ -60,7 +60,7 @@ class SaysOneAnswer(SocketService):
         self.then(connection)
 
 
-class SaysEverything(SocketService):
+class AnswersInHostileWays(SocketService):
     """Answers executions of real codes, and every second request, as the sandbox does.
 
     All other answers are hostile, in turn.

@@ -5,7 +5,7 @@ import uuid
 
 from environments.sandbox import Key, Refusal, Service
 from environments.sandbox.service import Registration
-from tests.selftest.proof.variants.lawful_making import with_keys
+from tests.selftest.proof.variants.conforming_making import with_keys
 from tests.selftest.services.running import TOKEN_VARIABLES
 
 ACCOUNT, OTHER_ACCOUNT = "ac-0001", "ac-0002"

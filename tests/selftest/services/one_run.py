@@ -1,6 +1,8 @@
 """Runs in this process: one whose requests a test sends by hand, and whole ones against a service in memory."""
 
 import json
+import math
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +12,7 @@ from environments.door.door import Door, permit_everything
 from environments.door.event_log import DigestKey
 from environments.door.journal import NEVER_SENT_WITH_VALID_TOKEN, Journal, Outcome
 from environments.door.limits import Budget
+from environments.door.run_keys import Keys
 from environments.door.wire import Wire
 from environments.profiles.loading import load
 from environments.profiles.model import Limits, Profile, Tls
@@ -50,13 +53,14 @@ class ManualRun:
     """A run whose requests a test sends one by one: its door, its client, its secrets and its journal.
 
     With `has_journal` a later run in the same folder reads the journal. With `proxied` the service is the proxy that
-    another target is reached through. A request is cut as soon as the service sets its event `silent`.
+    another target is reached through. A request is cut as soon as the service sets its event `silent`. `pix_keys` are the
+    keys of the profile, `clock` gives the seconds that limits.duration counts, and `limits` are other limits of the profile.
     """
 
     def __init__(
         self, service, folder, *, name="one", environment="staging", has_journal=True, allow=ALL_PERMISSIONS, codes_to_resend=(),
         proxied=False, base_url="", token=None, ca_bundle=None, parallel=1, refresh=lambda: False, is_sandbox=False,
-        **limits,
+        pix_keys=(), clock=time.monotonic, duration=math.inf, **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
         base_url = base_url or ("http://bank.example" if proxied else service.base_url)
@@ -66,7 +70,7 @@ class ManualRun:
         sizes = {"requests": 100, "timeout": 60, "response_bytes": 100_000, "parallel": parallel}
         budget = Budget(Limits(**{**sizes, **limits}), is_sandbox=is_sandbox)
         proxy = service.base_url if proxied else None
-        budget.run_end = EndsWhenSet()
+        budget.run_end = EndsWhenSet(duration, clock=clock)
         budget.run_end.silent = getattr(service, "silent", EndsWhenSet.silent)
         self.secrets = Secrets({"code": (CODE, OTHER_CODE)})
         self.secrets.learn_token(token or service.sandbox.token)
@@ -74,7 +78,7 @@ class ManualRun:
         wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.run_end)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
-            budget=budget, check_amounts=permit_everything, check_identifiers=permit_everything, journal=journal, is_sandbox=is_sandbox,
+            budget=budget, check_amounts=permit_everything, check_identifiers=permit_everything, journal=journal, keys=Keys(pix_keys), is_sandbox=is_sandbox,
         )  # fmt: skip
         self.client = Client(self.door)
 
@@ -133,7 +137,7 @@ class FakeBank(Service):
         return self.execute(request) if is_execution else self.respond(request)
 
     def execute(self, request: Request) -> Response | None:
-        """Say what a lawful service says; None hangs up."""
+        """Answer as a conforming service does. A subclass may return None, which closes the connection without an answer."""
         return self.respond(request)
 
     def has_valid_token(self, request: Request) -> bool:
@@ -187,7 +191,7 @@ def result_in_memory(
     loaded = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
     one_at_a_time = replace(loaded.limits, parallel=1, examples=loaded.limits.examples or 2)
     service.token = TOKEN_VARIABLES["PIX_TOKEN"]
-    model = run_suite_in_memory(service, replace(loaded, limits=one_at_a_time), selected, tests)
+    model = run_suite_in_memory(service, replace(loaded, limits=one_at_a_time), selected=selected, tests=tests)
     document = document_of(model)
     deviations_from_schema = schema_deviations(document)
     assert not deviations_from_schema, deviations_from_schema

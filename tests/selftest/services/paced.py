@@ -14,7 +14,7 @@ from threading import Lock
 from environments.sandbox import Request, Response, Server, Service
 
 
-class Paced(Service):
+class DelaysEachAnswer(Service):
     """Waits `delay` seconds in the thread of the connection, so that answers to several are delayed side by side."""
 
     def __init__(self, delay: float) -> None:
@@ -36,9 +36,9 @@ class ServiceProcess:
     token: str
     _pipe: Connection
 
-    def tally(self) -> int:
+    def number_of_answers(self) -> int:
         """The number of requests that it has answered."""
-        self._pipe.send("tally")
+        self._pipe.send("number of answers")
         return int(self._pipe.recv())
 
 
@@ -62,7 +62,7 @@ def service_process(serve: Callable[..., None], *arguments: object) -> Iterator[
 
 
 def _serve(pipe: Connection, delay: float) -> None:
-    service = Paced(delay)
+    service = DelaysEachAnswer(delay)
     with Server(service) as server:
         pipe.send((server.base_url, service.token))
         while pipe.recv():

@@ -35,14 +35,16 @@ class NamesPeople(SocketService):
     Later answers are refusals and broken answers that name people, in turn.
     """
 
-    LAWFUL_AT_FIRST = 12
+    CONFORMING_AT_FIRST = 12
 
     def answer(self, connection, request):
         number = len(self.received)
-        lawful = self.sandbox.respond(request)
-        misplaced = _with_people_in(lawful, MISPLACED[number % len(MISPLACED)])
+        conforming = self.sandbox.respond(request)
+        misplaced = _with_people_in(conforming, MISPLACED[number % len(MISPLACED)])
         answers = [*map(response_bytes, (*self._refusals(number), misplaced, misplaced, misplaced)), *BROKEN]
-        answer_bytes = response_bytes(misplaced) if number <= self.LAWFUL_AT_FIRST else answers[number % len(answers)]
+        answer_bytes = (
+            response_bytes(misplaced) if number <= self.CONFORMING_AT_FIRST else answers[number % len(answers)]
+        )
         connection.sendall(_with_a_reason(answer_bytes))
         if answer_bytes in BROKEN:
             connection.shutdown(socket.SHUT_RDWR)

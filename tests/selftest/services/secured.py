@@ -22,7 +22,7 @@ class Certificates:
         client.private_key_pem.write_to_path(str(self.client_key))
 
 
-class Secured(SocketService):
+class SpeaksTls(SocketService):
     """Speaks TLS. With `mutual` it wants a client certificate of the authority."""
 
     host = "https://localhost"

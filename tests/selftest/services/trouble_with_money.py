@@ -1,4 +1,4 @@
-"""Services that are lawful until a real code is executed."""
+"""Services that conform until a real code is executed."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""A lawful service that does otherwise what the interface document does not show."""
+"""A conforming service that differs from the sandbox wherever the interface document does not show what a service does."""
 
 import json
 from dataclasses import replace
@@ -10,7 +10,7 @@ OPEN = ("getBalance", "listEntries")
 WRITES_PERHAPS_WITHOUT_TOKEN = ("createPix", "transferExternal", "transferInternal", "transferP2p", "deletePixKey")
 
 
-class DoesOtherwise(Service):
+class ChoosesOtherwiseIfUndocumented(Service):
     """A conforming service that differs from the sandbox in things that the document does not show: refusals, values
     in results, operations without a token, and registrations. SEEN_IN names the requirements that show it.
     """

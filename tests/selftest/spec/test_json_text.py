@@ -37,7 +37,7 @@ def test_a_body_beyond_the_limits_of_the_suite_is_no_error_of_the_service(body, 
     text = read_json(body)
 
     assert text.error == ""
-    assert str(text.limit) == limit
+    assert str(text.why_not_read) == limit
 
 
 @pytest.mark.parametrize(

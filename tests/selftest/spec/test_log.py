@@ -81,7 +81,7 @@ def test_a_request_that_was_not_sent_has_a_purpose_too():
 
 def test_valid_requests_are_given_apart_from_generated_ones():
     """Generated requests are those that the property tests draw. They have a `part`, and other tests judge them."""
-    generated, invalid = exchange(2, part="sequences"), exchange(3, valid=False)
+    generated, invalid = exchange(2, generator="sequences"), exchange(3, valid=False)
     log = Log([READ, generated, invalid])
 
     assert log.valid("listAccounts") == [READ]
@@ -156,13 +156,13 @@ def test_targeted_attempted_and_generated_requests_are_asked_for_apart():
     `generated` gives the requests that property tests drew, `targeted` the others whose answer counts, and `attempts`
     each request that was sent.
     """
-    generated = exchange(2, part="listAccounts")
+    generated = exchange(2, generator="listAccounts")
     not_sent = exchange(0)
     sent_again = replace(READ, number=4, supersedes=1)
     log = Log([not_sent, READ, generated, BALANCE, sent_again])
 
-    assert log.targeted("listAccounts") == [sent_again]
-    assert log.targeted() == [BALANCE, sent_again]
+    assert log.sent_by_scenarios("listAccounts") == [sent_again]
+    assert log.sent_by_scenarios() == [BALANCE, sent_again]
     assert log.attempts("listAccounts") == [READ, generated, sent_again]
     assert log.attempts() == [READ, generated, BALANCE, sent_again]
     assert log.generated("listAccounts") == [generated]
@@ -179,4 +179,4 @@ def test_the_repetition_of_a_request_is_found_by_the_first_request():
 
     assert log.repetition_of(READ) == once_more
     assert log.repetition_of(READ_AFTER_CHANGES) is None
-    assert log.targeted("listAccounts") == [READ, READ_AFTER_CHANGES, once_more]
+    assert log.sent_by_scenarios("listAccounts") == [READ, READ_AFTER_CHANGES, once_more]

@@ -37,7 +37,7 @@ class KnowsNoPayee(Service):
 
 def verdict_of(service: Service, requirement_id: str) -> Verdict:
     """The verdict on one requirement, selected alone, so that nothing else is sent."""
-    return sent_in_memory(service, ids={requirement_id}).judge().rows[requirement_id].verdict
+    return sent_in_memory(service, ids={requirement_id}).judge().results[requirement_id].verdict
 
 
 @pytest.mark.parametrize("make", [NobodyIsBehindTheGateway, BalanceIsNotBehindTheGateway])

@@ -11,7 +11,7 @@ import pytest
 
 from environments.door.prepared import Prepared
 from spec.findings import Conclusion
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.finishing import _codes_refused
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration
 from tests.traffic.judgements import none_granted, token_is_required

@@ -19,7 +19,7 @@ from spec.observed import answer_of
 from spec.requirements import requirements
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration, unanswered
 from tests.selftest.proof.directly import run_tests_in_memory, sent_to_the_sandbox
-from tests.selftest.services.unshown import DoesOtherwise
+from tests.selftest.services.unshown import ChoosesOtherwiseIfUndocumented
 from tests.selftest.shared_runs import TARGETED_PROFILE, run_with_files, shared_run
 from tests.traffic.money.executions import Execution, Preparation
 from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
@@ -73,9 +73,9 @@ def test_exactly_the_requirements_of_a_difference_drift():
 
     A requirement drifts if two runs observe different behaviour. Both services conform.
     """
-    behaviour = behaviour_of_service(DoesOtherwise())
+    behaviour = behaviour_of_service(ChoosesOtherwiseIfUndocumented())
 
-    assert drifting_requirements(behaviour_of_sandbox(), behaviour) == DoesOtherwise.SEEN_IN
+    assert drifting_requirements(behaviour_of_sandbox(), behaviour) == ChoosesOtherwiseIfUndocumented.SEEN_IN
 
 
 def test_the_same_service_is_observed_alike(tmp_path):
@@ -102,7 +102,7 @@ def test_the_same_service_is_observed_alike(tmp_path):
 GRANTED = answer("listEntries", {"entries": []})
 REFUSED = answer("listEntries", {}, status=400)
 SHOW_NO_SHAPE = {
-    "a generated request": answer("listEntries", {}, part="listEntries.fuzzing"),
+    "a generated request": answer("listEntries", {}, generator="listEntries.fuzzing"),
     "of another operation": answer("listAccounts", {}),
     "without a token": answer("listEntries", {}, credential="no header", valid=False),
     "429: too many requests": answer("listEntries", {}, status=429),

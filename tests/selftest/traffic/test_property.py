@@ -8,7 +8,7 @@ from environments.profiles.loading import load
 from environments.sandbox import Service
 from spec.requirements import requirements
 from tests.selftest.proof.directly import sent_in_memory
-from tests.traffic.invalid import invalid_requests
+from tests.traffic.invalid import observed_invalid_requests
 
 OPERATION = "listEntries"
 
@@ -25,12 +25,12 @@ def test_a_kind_of_invalid_request_that_a_targeted_scenario_sends_is_not_generat
     """A kind of invalid request that is sent for a requirement of its own is not sent again as generated traffic.
 
     A kind is, for example, ("query", "long"). Generated traffic is drawn at random, or comes from tables of invalid
-    requests. `observed=True` chooses the invalid requests that are sent for a requirement of their own.
+    requests. `observed_invalid_requests` has the invalid requests that are sent for a requirement of their own.
     """
     ids = {id for id in requirements() if id.startswith(f"{OPERATION}.")}
     log = sent_in_memory(Service(), ids=ids, generated=True)
     generated_cases = [case for case, _ in log.sent.generation.sent if case.operation == OPERATION]
-    targeted_cases = invalid_requests(OPERATION, load("sandbox"), observed=True)
+    targeted_cases = observed_invalid_requests(OPERATION, load("sandbox"))
     generated_kinds = kinds_of_invalid_requests(generated_cases)
     targeted_kinds = kinds_of_invalid_requests(targeted_cases)
 

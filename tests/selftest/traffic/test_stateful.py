@@ -23,7 +23,7 @@ def test_sequences_need_only_one_account(tmp_path):
     A run of generated tests alone can exercise registerPixKey.status only by these sequences.
     """
     result = result_in_memory(
-        Service(), tmp_path, "registerPixKey.status or getBalance.exists", GENERATED_TESTS, accounts=["ac-0001"],
+        Service(), tmp_path, selected="registerPixKey.status or getBalance.exists", tests=GENERATED_TESTS, accounts=["ac-0001"],
         allow=["read", "register-keys", "delete-keys", "fuzz"], transactions=None, limits={"examples": 20},
     )  # fmt: skip
 
@@ -45,7 +45,10 @@ def sequences_of(service, folder, *, make_profile=profile_of_sandbox, **changes)
     changes = {"transactions": {"prepare": PREPARE}, "limits": {"examples": 20}, **changes}
     profile = make_profile(folder, allow=sorted(ALL_PERMISSIONS), **changes)
     return run_suite_in_memory(
-        service, profile, "executePix.status or registerPixKey.status or executePix.repeated", GENERATED_TESTS
+        service,
+        profile,
+        selected="executePix.status or registerPixKey.status or executePix.repeated",
+        tests=GENERATED_TESTS,
     )
 
 
@@ -110,10 +113,10 @@ def test_a_sequence_with_an_execution_is_not_made_shorter():
     sent = sent_in_memory(
         FailsToListAfterAnExecution(), generated=True, ids={"executePix.status", "registerPixKey.status"}
     )
-    of_sequences = [exchange for exchange in sent.session.door.exchanges if exchange.part == SEQUENCES]
+    of_sequences = [exchange for exchange in sent.session.door.exchanges if exchange.generator == SEQUENCES]
     codes_executed = [exchange.request.last_segment for exchange in of_sequences if exchange.operation == "executePix"]
     executions_by_code = Counter(codes_executed)
-    result = sent.judge().rows["listPixKeys.serverError"]
+    result = sent.judge().results["listPixKeys.serverError"]
     first_finding, *_ = result.findings
 
     assert result.verdict == "fail"
@@ -139,4 +142,4 @@ def test_a_key_that_an_execution_takes_away_is_a_warning():
     """
     trial = sent_in_memory(LosesKeys(), generated=True, ids={"executePix.status", "registerPixKey.status"}).judge()
 
-    assert trial.rows["listPixKeys.exists"].verdict == "warn"
+    assert trial.results["listPixKeys.exists"].verdict == "warn"

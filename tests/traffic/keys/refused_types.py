@@ -25,7 +25,7 @@ from typing import Any
 from environments.profiles.model import Profile
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, answer_in_words, refusal_or_failure, registered
 from spec.exchange import Exchange
-from spec.facts import is_name
+from spec.facts import is_surely_no_data
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.key_list import UUID
 from spec.log import Log
@@ -415,11 +415,11 @@ def _with_more_of_everything(refused: Exchange) -> _Difference:
 def _names_in_refusal(refused: Exchange) -> list[str]:
     """Words in the answer of a refusal that may be names of fields or headers that the service needs.
 
-    The name of a person is not among them, because `is_name` accepts only words that interfaces use. There are at most
-    _MOST_NAMES of them.
+    The name of a person is not among them, because `is_surely_no_data` accepts only words that interfaces use. There
+    are at most _MOST_NAMES of them.
     """
     if refused.response is None:
         return []
     text = refused.response.body[:_MOST_BYTES_READ].decode("utf-8", "replace")
     words = re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text)  # an identifier of 3 to 30 characters
-    return list(islice(filter(is_name, words), _MOST_NAMES))
+    return list(islice(filter(is_surely_no_data, words), _MOST_NAMES))

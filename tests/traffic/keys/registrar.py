@@ -141,6 +141,11 @@ class Registrar:
             return self._own_synthetic_key
         return None
 
+    @property
+    def may_delete_synthetic_keys(self) -> bool:
+        """True if the run may register made-up keys and delete them."""
+        return self.synthetic_key_for_deletions() is not None
+
     def reusable_key(self) -> PixKey | None:
         """A key that the run may register and delete again and again; None if there is none.
 

@@ -44,7 +44,7 @@ from environments.door.wrong_tokens import (
     OTHER_SCHEMES,
     WRONG_TOKEN,
     UnauthorizedRequest,
-    permitted_forms,
+    permitted_credential_forms,
 )
 from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
@@ -248,7 +248,9 @@ def _send_other_schemes(context: _StepContext) -> None:
     registrar = context.registrar
     is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
     if registrar.deletes_keys and is_selected:
-        schemes = permitted_forms(registrar.profile, among=OTHER_SCHEMES)  # those that this profile lets a run send
+        schemes = permitted_credential_forms(
+            registrar.profile, among=OTHER_SCHEMES
+        )  # those that this profile lets a run send
         requests = [UnauthorizedRequest(scheme.name) for scheme in schemes]
         attempts = _with_synthetic_keys(registrar, Registering.OTHER_SCHEME, requests)
         _send_and_delete(registrar, attempts, beside_valid_requests=True)

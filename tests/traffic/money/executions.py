@@ -169,11 +169,11 @@ def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     for execution in after_wrong_token:
         if refusal_or_failure(execution) in refusals_that_judge_the_code:
             refused.append(execution)
-    origins_that_succeeded = set()
+    origins_that_succeeded = set()  # True: a code that the run prepared; False: a code of the profile
     for success in successful_executions(log):
         if _transaction_code_of(success) not in wrong_tokens:
-            origins_that_succeeded.add(_origin_of(success))
-    return [execution for execution in refused if _origin_of(execution) in origins_that_succeeded]
+            origins_that_succeeded.add(_is_of_prepared_code(success))
+    return [execution for execution in refused if _is_of_prepared_code(execution) in origins_that_succeeded]
 
 
 def _wrong_tokens_by_code(log: Log) -> dict[str, set[_WrongToken]]:
@@ -200,13 +200,13 @@ def _wrong_tokens_before_a_success(log: Log) -> set[_WrongToken]:
     return harmless
 
 
-def _origin_of(execution: Exchange) -> Purpose | None:
-    """Where the code of an execution comes from, by the purpose that says it: SUPPLIED (by the profile) or PREPARED.
+def _is_of_prepared_code(execution: Exchange) -> bool:
+    """True if the run prepared the code of this execution; False if the code is one of the profile.
 
-    An execution with extra parts, such as a body, has a purpose of its own: it is not comparable with one that was sent
-    as documented.
+    An execution of a code of the profile with extra parts, such as a body, has another purpose than SUPPLIED. So the
+    question is only whether the purpose is PREPARED.
     """
-    return execution.purpose
+    return execution.purpose is Execution.PREPARED
 
 
 def _transaction_code_of(execution: Exchange) -> str:

@@ -303,7 +303,7 @@ def _is_filtered(answer: Exchange, read: Exchange) -> bool:
 # -- all of it ------------------------------------------------------------------------------------------------------
 
 
-def let_in(log: Log, operation: str) -> tuple[tuple[str, list[Exchange]], ...]:
+def requests_let_in_by_finding(log: Log, operation: str) -> tuple[tuple[str, list[Exchange]], ...]:
     """The requests without the valid token that an operation accepted as if they had it, in two pairs.
 
     Each pair has the code of the finding (the sentence in the report) and the requests that show it, if any:
@@ -316,7 +316,7 @@ def let_in(log: Log, operation: str) -> tuple[tuple[str, list[Exchange]], ...]:
     return ("let-in", requests), ("let-in-at-first", let_in_at_the_start(log, operation))
 
 
-def granted_to_anybody(log: Log, operation: str) -> list[Exchange]:
+def results_without_valid_token(log: Log, operation: str) -> list[Exchange]:
     """The requests for made-up codes or accounts that got the result of an execution or registration without the token.
 
     Nobody may get such a result without the valid token, even if the code or account does not exist.

@@ -18,7 +18,7 @@ from environments.door.wrong_tokens import (
     FORMS_FOR_SYNTHETIC_IDENTIFIERS,
     NO_HEADER,
     WRONG_TOKEN,
-    permitted_forms,
+    permitted_credential_forms,
     ways_with_the_documented_path,
 )
 from environments.profiles.model import Profile
@@ -195,7 +195,7 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     for name in _FAMILIES_IN_ONE_REQUEST:
         everything += families[name]
     cookie = (("Cookie", "; ".join(f"{name}={value}" for name, value in cookies)),)
-    forms = permitted_forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)
+    forms = permitted_credential_forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)
     # Registrations on a sandbox name keys of all types in turn, because the check of the token may depend on the type.
     names_all_types = profile.is_sandbox and operation == "registerPixKey"
     key_types = cycle(KEY_TYPES if names_all_types else ("EMAIL",))

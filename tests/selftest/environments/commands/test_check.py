@@ -17,7 +17,7 @@ from environments.door.liveness import UnreachableError
 from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Response
-from tests.selftest.services.hostile import SaysOneAnswer
+from tests.selftest.services.hostile import GivesOneAnswerToEverything
 from tests.selftest.services.one_run import started_journal
 from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
 from tests.selftest.services.serving import response_bytes
@@ -108,7 +108,7 @@ def test_a_service_that_answers_no_read_makes_the_profile_not_ready(
     Exit status 6 means that a run would be incomplete, and 7 that the service counts as unreachable.
     """
     monkeypatch.setattr(backoff, "WAITS_S", ())
-    with SaysOneAnswer(response_bytes(Response(status, b""))) as service:
+    with GivesOneAnswerToEverything(response_bytes(Response(status, b""))) as service:
         status_of_check, [*_, line_before_last, last_line] = check_command(service)
 
     assert status_of_check == exit_status
@@ -228,47 +228,58 @@ LISTED_KEY = {
 }
 
 
+def suggested_lines(key_list):
+    """The lines that `check` suggests for the sandbox profile without `key_at`, if a service gives this list of keys.
+
+    A line is given without the reason that stands behind it in brackets.
+    """
+    profile = replace(load("sandbox"), key_at=None)
+    return [line.partition(" (")[0] for line in lines_to_add_to_profile(key_list, profile)]
+
+
 @pytest.mark.parametrize(
-    ("key_list", "suggested_lines"),
+    ("key_list", "line"),
     [
-        ({"data": {"keys": [LISTED_KEY]}}, ["key_at: /data/keys/*/pixKey"]),
-        ({"data": ["+5511955500777", "c0ffee00-0001-4000-8000-000000000001"]}, ["key_at: /data/*"]),
-        ({"data": [{"value": "a@b.example", "account": "+5511955500777"}]}, ["key_at: /data/*/value or key_at: /data/*/account"]),
-        ({"data": {"keys": [{"pixKey": "q***@b.example"}]}}, ["key_at: …"]),
-        ({"data": {"keys": []}}, ["key_at: …"]),
-        ({"data": {"Joaquim Barbosa": ["a@b.example"]}}, ["key_at: …"]),
+        ({"data": {"keys": [LISTED_KEY]}}, "key_at: /data/keys/*/pixKey"),
+        ({"data": ["+5511955500777", "c0ffee00-0001-4000-8000-000000000001"]}, "key_at: /data/*"),
         (
-            {"data": [{"key": "13579246828"}]},
-            ["key_at: /data/*/key", "not_for_this_account: [CNPJ]"],
+            {"data": [{"value": "a@b.example", "account": "+5511955500777"}]},
+            "key_at: /data/*/value or key_at: /data/*/account",
         ),
-        (
-            {"data": [{"key": "45000001000174"}]},
-            ["key_at: /data/*/key", "not_for_this_account: [CPF]"],
-        ),
+        ({"data": {"keys": [{"pixKey": "q***@b.example"}]}}, "key_at: …"),
+        ({"data": {"keys": []}}, "key_at: …"),
+        ({"data": {"Joaquim Barbosa": ["a@b.example"]}}, "key_at: …"),
     ],
     ids=[
-        "objects",
-        "texts",
+        "the keys are members of objects",
+        "the keys are texts in an array",
         "two members look like keys",
         "a masked key",
         "no key",
-        "a member name that may be data",
-        "a CPF at an account of a person",
-        "a CNPJ at an account of a company",
+        "the name of a member is the name of a person",
     ],
-)  # fmt: skip
-def test_a_check_suggests_where_the_list_of_keys_has_its_keys(key_list, suggested_lines):
+)
+def test_a_check_suggests_where_the_list_of_keys_has_its_keys(key_list, line):
     """The interface document does not show how a list of keys looks, so the profile has to say it (`key_at`).
 
-    The command looks at the list of this service, and suggests lines for the profile (the settings of a run). The line
-    has … if the list does not show it, or if it would show personal data.
+    The command looks at the list of this service, and suggests a line for the profile (the settings of a run). The line
+    has … if the list does not show where its keys are, or if the line would show personal data.
     """
-    profile = replace(load("sandbox"), key_at=None)
-    lines = [
-        line.partition(" (")[0] for line in lines_to_add_to_profile(key_list, profile)
-    ]  # without the reason in brackets
+    assert suggested_lines(key_list) == [line]
 
-    assert lines == suggested_lines
+
+@pytest.mark.parametrize(
+    ("listed_key", "line"),
+    [("13579246828", "not_for_this_account: [CNPJ]"), ("45000001000174", "not_for_this_account: [CPF]")],
+    ids=["a CPF, so the account is that of a person", "a CNPJ, so the account is that of a company"],
+)
+def test_a_check_suggests_which_key_type_the_account_cannot_have(listed_key, line):
+    """A CPF is the tax number of a person, and a CNPJ that of a company. An account belongs to one of the two.
+
+    So if the list of keys has a CPF, no CNPJ can be registered at that account, and the other way round. The command
+    suggests to name that type in `not_for_this_account`, beside the place of the keys (`key_at`).
+    """
+    assert suggested_lines({"data": [{"key": listed_key}]}) == ["key_at: /data/*/key", line]
 
 
 @pytest.mark.parametrize(

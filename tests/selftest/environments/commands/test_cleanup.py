@@ -1,5 +1,6 @@
 """`python -m environments cleanup` deletes what earlier runs registered and left, and nothing else."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,7 @@ EMAIL, CPF, MADE_UP_KEY, RANDOM_KEY = "qa@pix-conformance.example", "13579246828
 """Two keys of the profile (the settings of the run), one that the suite made up, and one that the service made."""
 KEY_TYPES = {EMAIL: "EMAIL", CPF: "CPF", MADE_UP_KEY: "EMAIL", RANDOM_KEY: "RANDOM"}
 EMAIL_WAS_REGISTERED = ((EMAIL, MAYBE), (EMAIL, REGISTERED))
-"""Events in the key record (a file) of an earlier run that registered the e-mail key."""
+"""Events in the key record (a file) of an earlier run: the e-mail key was sent, and its registration succeeded."""
 NOTHING_TO_CLEAN_UP = (0, ["nothing to clean up: no earlier run left a key of profile"])
 OFF_SANDBOX = {"sandbox": None, "key_at": "/data/keys/*/pixKey"}
 DISPOSABLE = {**OFF_SANDBOX, "pix_keys": [{"type": "EMAIL", "key": EMAIL, "disposable": True}]}
@@ -114,47 +115,57 @@ def test_a_key_that_no_deletion_can_name_is_left_to_people(cleanup, service, tmp
 
 
 def test_a_key_of_unknown_value_is_listed_once(cleanup, service, tmp_path):
-    """An earlier run perhaps registered a RANDOM key, which the service makes, and nobody knows its value.
+    """An earlier run perhaps registered a RANDOM key, which the service makes, so nobody knows its value.
 
-    The command names it by the time of its request. Afterwards it is forgotten, because the profile says where a list
-    has its keys (`key_at`), so that people can find it there.
+    The command cannot delete such a key. It prints the time of its registration, so that a person can look for it in the
+    list of keys. Then it removes the key from the record, because no run registers a RANDOM key while such a key is there.
     """
     profile = profile_with_events(tmp_path, service, (None, MAYBE), **OFF_SANDBOX)
-    _, lines = cleanup(profile, "--yes")
+    _, [first_line, *_] = cleanup(profile, "--yes")
     result_of_second_cleanup = cleanup(profile)
 
-    assert lines[0].startswith("left by an earlier run: RANDOM (of a request at 20")
+    assert re.match(r"left by an earlier run: RANDOM \(of a request at \d{4}-\d\d-\d\d", first_line)
     assert result_of_second_cleanup == NOTHING_TO_CLEAN_UP
 
 
 @pytest.mark.parametrize(
-    ("events", "changes", "keys_that_are_deleted"),
-    [
-        ([(EMAIL, MAYBE)], {}, {EMAIL}),
-        (EMAIL_WAS_REGISTERED, OFF_SANDBOX, set()),
-        ([(EMAIL, MAYBE)], DISPOSABLE, set()),
-        ([(EMAIL, REGISTERED)], DISPOSABLE, {EMAIL}),
-        ([(MADE_UP_KEY, MAYBE), (RANDOM_KEY, REGISTERED)], OFF_SANDBOX, {MADE_UP_KEY, RANDOM_KEY}),
-    ],
-    ids=[
-        "a key of the profile, on a sandbox",
-        "a key of the profile that is not disposable",
-        "a key of the profile that is disposable, and perhaps registered",
-        "a key of the profile that is disposable, and registered",
-        "keys that the suite or the service made",
-    ],
+    ("is_disposable", "event", "keys_that_are_deleted"),
+    [(True, REGISTERED, {EMAIL}), (True, MAYBE, set()), (False, REGISTERED, set())],
+    ids=["disposable, and registered for sure", "disposable, and perhaps registered", "not disposable"],
 )
 def test_off_a_sandbox_only_a_disposable_key_of_the_profile_is_deleted(
-    events, changes, keys_that_are_deleted, cleanup, service, tmp_path
+    is_disposable, event, keys_that_are_deleted, cleanup, service, tmp_path
 ):
-    """A key of the profile belongs to somebody. It is deleted if the profile calls it `disposable`, and if an earlier
-    run registered it for sure, because a list may have hidden it before that run.
+    """An earlier run left a key of the profile. It is deleted if the profile calls it `disposable`, and if the key record
+    (the file that names the keys which runs left) says that the registration succeeded.
 
-    On a sandbox (a test system), and for keys that the suite or the service made, neither is needed.
+    Without that success the key may have been there before the run, so it may be the key of a person.
     """
-    cleanup(profile_with_events(tmp_path, service, *events, **changes), "--yes")
+    pix_keys = [{"type": "EMAIL", "key": EMAIL, "disposable": is_disposable}]
+    profile = profile_with_events(tmp_path, service, (EMAIL, event), pix_keys=pix_keys, **OFF_SANDBOX)
+    cleanup(profile, "--yes")
 
     assert deleted_keys(service) == keys_that_are_deleted
+
+
+def test_on_a_sandbox_a_key_of_the_profile_that_was_perhaps_registered_is_deleted(cleanup, service, tmp_path):
+    """Nobody's real key is on a sandbox (a test system). So a key of the profile need not be called `disposable` there,
+    and its registration need not have succeeded for sure.
+    """
+    cleanup(profile_with_events(tmp_path, service, (EMAIL, MAYBE)), "--yes")
+
+    assert deleted_keys(service) == {EMAIL}
+
+
+def test_keys_that_the_suite_or_the_service_made_are_deleted(cleanup, service, tmp_path):
+    """An earlier run registered a key that the suite made up, and a RANDOM key, which the service made.
+
+    Both belong to nobody else, so they are deleted even if the target is not a sandbox (a test system).
+    """
+    events = ((MADE_UP_KEY, MAYBE), (RANDOM_KEY, REGISTERED))
+    cleanup(profile_with_events(tmp_path, service, *events, **OFF_SANDBOX), "--yes")
+
+    assert deleted_keys(service) == {MADE_UP_KEY, RANDOM_KEY}
 
 
 def test_keys_of_another_address_are_deleted_at_that_address_alone(cleanup, service, tmp_path):
@@ -209,28 +220,48 @@ def test_a_cleanup_that_is_not_possible_deletes_nothing_and_says_why(
     assert lines[-1].endswith(line)
 
 
+class RunThatMayNotDelete:
+    """A whole run that registers one key of each type at a sandbox, and may not delete them.
+
+    The run calls the service inside this process. It has the address at which the service listens afterwards, because
+    the key record (the file that names the keys which a run left) belongs to one address, and `cleanup` sends HTTP there.
+    """
+
+    def __init__(self, folder):
+        self.service = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
+        self.keys_before = keys_of_first_account(self.service)
+        self.record = folder / "keys-profile.jsonl"
+        self._folder = folder
+
+    def __enter__(self):
+        self._server = Server(self.service)
+        address = self._server.__enter__().base_url
+        self.service.base_url = address
+        profile = profile_of_sandbox(self._folder, allow=["read", "register-keys"], transactions=None)
+        self.result = run_suite_in_memory(
+            self.service, replace(profile, base_url=address, sandbox=address), selected="registerPixKey"
+        )
+        return self
+
+    def __exit__(self, *reason):
+        self._server.__exit__(*reason)
+
+
 def test_keys_that_a_run_left_are_deleted_later(cleanup, tmp_path):
     """A run that may register keys and not delete them leaves one key of each type. Its report lists them.
 
     `python -m environments cleanup` deletes them, and the key record (the file that names them) is empty afterwards.
     """
-    service = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
-    keys_before = keys_of_first_account(service)
-    profile = profile_of_sandbox(tmp_path, allow=["read", "register-keys"], transactions=None)
-    record = tmp_path / "keys-profile.jsonl"
-    with Server(service) as server:
-        profile_at_server = replace(profile, base_url=server.base_url, sandbox=server.base_url)
-        model = run_suite_in_memory(service, profile_at_server, "registerPixKey")
-        entries_after_run = record.read_text().splitlines()
-        service.base_url = server.base_url
-        status_of_cleanup, _ = cleanup(profile_with_events(tmp_path, service), "--yes")
-    types_of_keys_left = [line.partition(",")[0] for line in keys_left(model)]
+    with RunThatMayNotDelete(tmp_path) as run:
+        types_of_keys_left = [line.partition(",")[0] for line in keys_left(run.result)]
+        entries_after_run = run.record.read_text().splitlines()
+        status_of_cleanup, _ = cleanup(profile_with_events(tmp_path, run.service), "--yes")
 
     assert types_of_keys_left == ["PHONE", "EMAIL", "CNPJ", "CPF", "RANDOM"]
-    assert len(entries_after_run) == 5
+    assert len(entries_after_run) == len(types_of_keys_left)
     assert status_of_cleanup == 0
-    assert keys_of_first_account(service) == keys_before
-    assert record.read_text() == ""
+    assert keys_of_first_account(run.service) == run.keys_before
+    assert run.record.read_text() == ""
 
 
 def test_the_record_of_a_run_does_not_show_the_keys_of_the_profile(tmp_path):
@@ -238,15 +269,12 @@ def test_the_record_of_a_run_does_not_show_the_keys_of_the_profile(tmp_path):
 
     It has no value of a key of the profile, because these are personal.
     """
-    service = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
-    profile = profile_of_sandbox(tmp_path, allow=["read", "register-keys"], transactions=None)
-    record = tmp_path / "keys-profile.jsonl"
-    with Server(service) as server:
-        profile_at_server = replace(profile, base_url=server.base_url, sandbox=server.base_url)
-        run_suite_in_memory(service, profile_at_server, "registerPixKey")
-    text = record.read_text()
-    permissions_of_others = record.stat().st_mode & 0o077
+    email, cpf, phone = EMAIL, CPF, "+5511955500777"
+    with RunThatMayNotDelete(tmp_path) as run:
+        text = run.record.read_text()
+        permissions_of_others = run.record.stat().st_mode & 0o077
+    values_in_record = [value for value in (email, cpf, phone) if value in text]
 
-    assert [value for value in (EMAIL, CPF, "+5511955500777") if value in text] == []
+    assert values_in_record == []
     assert text != ""
     assert permissions_of_others == 0

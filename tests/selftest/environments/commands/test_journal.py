@@ -82,7 +82,7 @@ def reading_profile(tmp_path):
 
 def alerts_of_run(profile):
     """The alerts about unknown outcomes in the report of a run with this profile."""
-    notes = report_notes(run_suite_in_memory(FakeBank(), profile, "listAccounts.exists"))
+    notes = report_notes(run_suite_in_memory(FakeBank(), profile, selected="listAccounts.exists"))
     return [note for note in notes if "OUTCOME UNKNOWN" in note]
 
 
@@ -92,7 +92,7 @@ def test_each_later_run_warns_of_an_unknown_outcome(journal, reading_profile):
     The alert says how to settle it, and not how to send the code again. A run of another profile has none.
     """
     [first_alert, second_alert] = alerts_of_run(reading_profile)
-    how_to_settle = f"python -m environments journal {reading_profile.path} prints its name, and with --settle NAME "
+    how_to_settle = f"python -m environments journal {reading_profile.path} lists the entries, and with --settle ENTRY "
 
     assert how_to_settle in first_alert
     assert "resend" not in first_alert + second_alert

@@ -31,7 +31,7 @@ class ListHistory:
     def list_shows(self, *keys, account=ACCOUNT, status=200, beside=0, **members):
         """Note a list that shows these keys. `members` are further members of its `data`.
 
-        `beside` is the number of a request that was on its way at the same time.
+        `beside` is how many other requests were on their way at the same time.
         """
         data = {"keys": [{"pixKey": key} for key in keys], **members}
         exchange = answer("listPixKeys", {"code": 0, "data": data}, status=status, beside=beside)
@@ -42,6 +42,11 @@ class ListHistory:
         """Note a deletion whose body names these keys."""
         exchange = answer("deletePixKey", {"code": 0, "data": {}}, status=status, sent={"pixKeys": [*keys]})
         self.lists.note_deletion(self._numbered(exchange, ACCOUNT))
+        return self
+
+    def skip_one_number(self):
+        """Leave out the number of a request that is neither a list nor a deletion, such as a registration."""
+        self._number += 1
         return self
 
     def begin_changes(self):
@@ -86,14 +91,17 @@ def test_a_list_after_the_first_change_is_the_last_list_and_not_one_from_before_
     assert last_keys == {ACCOUNT: {NEW_KEY}}
 
 
-@pytest.mark.parametrize("other_account", [OTHER_ACCOUNT, "ac-0000"])
+@pytest.mark.parametrize(
+    "other_account", ["ac-0002", "ac-0000"], ids=["sorts after the own account", "sorts before the own account"]
+)
 def test_the_first_list_of_another_account_shows_its_keys_before_the_run(other_account):
-    """The run registers keys at its own account only, so the first list of another account shows what was there before.
+    """The run registers keys at its own account (ac-0001) only. So the first list of another account shows what was there
+    before the run, even if the run has registered keys meanwhile.
 
     All lists here are read after the first change of a key. That of the own account and the second one of the other
     account do not count.
     """
-    history = ListHistory().begin_changes().list_shows(NEW_KEY)
+    history = ListHistory(account="ac-0001").begin_changes().list_shows(NEW_KEY)
     history.list_shows(OLD_KEY, account=other_account).list_shows(SECOND_OLD_KEY, account=other_account)
 
     assert history.keys_before == {other_account: {OLD_KEY}}
@@ -154,34 +162,39 @@ def test_a_list_that_is_read_beside_another_request_is_not_used():
 @pytest.mark.parametrize(
     ("number_of_registration", "may_be_made_by_it"),
     [(1, True), (2, True), (3, False)],
-    ids=["before its list", "the same number as its list", "after its list"],
+    ids=["before the first list with the key", "with the number of that list", "after that list"],
 )
 def test_a_key_may_be_made_by_a_registration_if_no_earlier_list_shows_it(number_of_registration, may_be_made_by_it):
-    """Requests have numbers. The list with number 2 shows a key that a service made, so no later request can have made it.
+    """A service makes a RANDOM key after a registration. Which request of this run may have made the key?
 
-    That list was read beside another request. It counts nevertheless, because it shows what was there.
+    Request 2 is the first list that shows it. So request 1 may have made it, and request 3 cannot. That list was read
+    beside another request, and counts nevertheless, because it shows what was there.
     """
-    lists = ListHistory().list_shows().list_shows(KEY_MADE_BY_SERVICE, beside=1).list_shows(KEY_MADE_BY_SERVICE).lists
+    history = ListHistory().skip_one_number()
+    history.list_shows(KEY_MADE_BY_SERVICE, beside=1).skip_one_number().list_shows(KEY_MADE_BY_SERVICE)
 
-    assert lists.may_be_random_key_made_since(KEY_MADE_BY_SERVICE, number_of_registration) is may_be_made_by_it
+    assert history.lists.may_be_random_key_made_since(KEY_MADE_BY_SERVICE, number_of_registration) is may_be_made_by_it
 
 
 def test_an_email_address_is_no_key_that_a_service_made():
-    """A service makes RANDOM keys. Another text that no list showed may be one, and an e-mail address never is."""
-    lists = ListHistory().list_shows().lists
+    """A service makes a RANDOM key after a registration, here request 2. An e-mail address never is such a key.
 
-    assert lists.may_be_random_key_made_since("never-shown", 9)
-    assert not lists.may_be_random_key_made_since(NEW_KEY, 1)
+    Any other text that no earlier list showed may be one.
+    """
+    lists, number_of_registration = ListHistory().list_shows().lists, 2
+
+    assert lists.may_be_random_key_made_since("never-shown", number_of_registration)
+    assert not lists.may_be_random_key_made_since("new@bank.example", number_of_registration)
 
 
 def test_a_text_in_a_refused_list_may_still_be_made_later():
-    """A refused list (status 400) has the text in its body. That is no key that the account has.
+    """Request 1 is a list that the service refuses (status 400). Its body has a text, which is no key of the account.
 
-    So a later registration (request 9) may make a key with this text.
+    So request 2, a registration, may make a key with this text.
     """
-    lists = ListHistory().list_shows("made-1", status=400).lists
+    lists, number_of_registration = ListHistory().list_shows("made-1", status=400).lists, 2
 
-    assert lists.may_be_random_key_made_since("made-1", 9)
+    assert lists.may_be_random_key_made_since("made-1", number_of_registration)
 
 
 @pytest.mark.parametrize(
@@ -243,14 +256,17 @@ def test_a_key_has_vanished_only_if_two_lists_of_its_own_account_lack_it():
     assert after_a_second_list_of_the_other == {SECOND_OLD_KEY}
 
 
-@pytest.mark.parametrize("named_key", [SECOND_OLD_KEY, SECOND_OLD_KEY.upper()], ids=["as listed", "in capitals"])
+@pytest.mark.parametrize(
+    "named_key", [SECOND_OLD_KEY, SECOND_OLD_KEY.upper()], ids=["named as the list shows it", "named in capitals"]
+)
 def test_a_key_that_a_deletion_named_has_not_vanished(named_key):
-    """Two lists lack both old keys after a deletion that named one of them: that key was deleted, the other one vanished.
+    """Two keys were there before the run. A deletion names one of them and a key that never existed.
 
-    The deletion may have taken the other one, too.
+    Both old keys are gone afterwards. The named one was deleted; the other one has vanished. Perhaps the deletion has
+    taken it, too.
     """
     history = ListHistory().list_shows(OLD_KEY, SECOND_OLD_KEY).begin_changes()
-    history.delete("x", named_key).list_shows().list_shows()
+    history.delete("never-existed@bank.example", named_key).list_shows().list_shows()
 
     assert history.vanished == {OLD_KEY}
     assert history.a_deletion_may_have_taken_them

@@ -7,8 +7,7 @@ as a larger amount, or as none, is refused, too.
 import pytest
 
 from environments.door.permission import ForbiddenError
-from tests.selftest.services.guarded import RECEIVING_ACCOUNT, client_of_profile
-from tests.selftest.services.one_run import UNUSED_ADDRESS
+from tests.selftest.services.guarded import RECEIVING_ACCOUNT, GuardedDoor
 
 AMOUNTS_REFUSED = {
     "above the amount of the profile": b'{"value": 3.01}',
@@ -44,77 +43,94 @@ def transfer(door, body, operation="transferP2p"):
     return door.client.send(operation, body=body)
 
 
+def is_permitted(door, body, operation="transferP2p"):
+    """Send a transfer with this body. False if the door refuses its amount."""
+    try:
+        transfer(door, body, operation)
+    except ForbiddenError as error:
+        if f"{operation}: an amount" not in str(error):
+            raise
+        return False
+    return True
+
+
 @pytest.mark.parametrize("body", AMOUNTS_REFUSED.values(), ids=AMOUNTS_REFUSED)
 def test_no_transfer_is_above_the_amount_of_the_profile_or_for_nothing(body, tmp_path):
-    """The profile (the settings of the run) has 3 as its amount, and each of these bodies has another one, above it or 0.
+    """The profile (the settings of the run) has 3 as the amount of this transfer. The door, through which every request
+    goes, refuses a body with a greater amount, such as `{"value": 3.01}`, or with 0.
 
-    A body that a lenient service may read so counts, too. Off a sandbox (a test system) the door, through which every
-    request goes, refuses it and sends nothing.
+    It also refuses a body in which a lenient service may read such an amount, such as `{"value": 4, "value": 1}` or the
+    text in `{"value": "1"}`. The target is not a sandbox (a test system).
     """
-    door = client_of_profile(tmp_path)
+    door = GuardedDoor(tmp_path)
     with pytest.raises(ForbiddenError):
         transfer(door, body)
 
-    assert door.connections.sent == []
+    assert door.sent_bodies == []
 
 
 @pytest.mark.parametrize("body", AMOUNTS_SENT.values(), ids=AMOUNTS_SENT)
-def test_a_transfer_up_to_the_amount_of_the_profile_passes(body, tmp_path):
+def test_a_transfer_up_to_the_amount_of_the_profile_is_sent(body, tmp_path):
     """The profile (the settings of the run) has 3 as its amount. The door sends amounts above 0 and at most 3.
 
-    It also sends bodies without an amount, because no money can move.
+    It also sends bodies without an amount, such as `{"value": null}`, because no money can move.
     """
-    door = client_of_profile(tmp_path)
+    door = GuardedDoor(tmp_path)
     transfer(door, body)
 
-    assert door.connections.sent == [body]
+    assert door.sent_bodies == [body]
 
 
 @pytest.mark.parametrize(
     "body", [*AMOUNTS_REFUSED.values(), *AMOUNTS_SENT.values()], ids=[*AMOUNTS_REFUSED, *AMOUNTS_SENT]
 )
-def test_on_a_sandbox_each_amount_passes(body, tmp_path):
+def test_on_a_sandbox_a_transfer_of_any_amount_is_sent(body, tmp_path):
     """The door, through which every request goes, checks no amount on a sandbox (a test system without real money)."""
-    door = client_of_profile(tmp_path, sandbox=UNUSED_ADDRESS)
+    door = GuardedDoor(tmp_path, is_sandbox=True)
     transfer(door, body)
 
-    assert door.connections.sent == [body]
+    assert door.sent_bodies == [body]
 
 
 @pytest.mark.parametrize(
-    ("operation", "body", "is_sent"),
+    ("body", "is_sent"),
     [
-        ("transferExternal", b'{"value": "10.50"}', True),
-        ("transferExternal", b'{"value": "10.51"}', False),
-        ("transferExternal", b'{"value": 0.01}', True),
-        ("transferInternal", b'{"value": 0.01}', True),
-        ("transferInternal", b'{"value": 0.02}', False),
-        ("transferInternal", b'{"value": true}', False),
+        (b'{"value": "10.50"}', True),
+        (b'{"value": "10.51"}', False),
+        (b'{"value": "10.49"}', False),
+        (b'{"value": 0.01}', True),
     ],
-    ids=[
-        "the text of the profile",
-        "another text",
-        "a small number instead of the text",
-        "0.01 without a body in the profile",
-        "0.02 without a body in the profile",
-        "true without a body in the profile, which may be read as 1",
-    ],
+    ids=["the text of the profile", "a greater text", "a smaller text", "one cent as a number"],
 )
-def test_the_limit_of_an_operation_is_the_amount_of_its_own_body(operation, body, is_sent, tmp_path):
-    """The profile (the settings of the run) has the text "10.50" as the amount of transferExternal.
+def test_an_amount_that_is_a_text_is_sent_only_if_the_profile_has_the_same_text(body, is_sent, tmp_path):
+    """The profile (the settings of the run) has the text "10.50" as its amount, so no other text with digits is sent.
 
-    It has no body for transferInternal, so the limit is 0.01 there. An amount that is a text is sent only if the
-    profile has the same text.
+    The profile has no amount that is a number. So a number may be one cent (0.01) at most.
     """
-    door = client_of_profile(tmp_path)
+    requests = {"transferExternal": {"json": {"to": RECEIVING_ACCOUNT, "value": "10.50"}}}
+    door = GuardedDoor(tmp_path, requests=requests)
     expected_bodies = [body] if is_sent else []
-    if is_sent:
-        transfer(door, body, operation)
-    else:
-        with pytest.raises(ForbiddenError, match=f"{operation}: an amount"):
-            transfer(door, body, operation)
 
-    assert door.connections.sent == expected_bodies
+    assert is_permitted(door, body, "transferExternal") is is_sent
+    assert door.sent_bodies == expected_bodies
+
+
+@pytest.mark.parametrize(
+    ("body", "is_sent"),
+    [(b'{"value": 0.01}', True), (b'{"value": 0.02}', False), (b'{"value": true}', False)],
+    ids=["one cent", "two cents", "true, which a service may read as 1"],
+)
+def test_without_a_body_in_the_profile_an_amount_is_one_cent_at_most(body, is_sent, tmp_path):
+    """The profile (the settings of the run) has a body with an amount of 3 for transferP2p, and none for transferInternal.
+
+    The amount of another operation does not count, so a transferInternal may move one cent (0.01), the smallest amount.
+    """
+    requests = {"transferP2p": {"json": {"to": RECEIVING_ACCOUNT, "value": 3}}}
+    door = GuardedDoor(tmp_path, requests=requests)
+    expected_bodies = [body] if is_sent else []
+
+    assert is_permitted(door, body, "transferInternal") is is_sent
+    assert door.sent_bodies == expected_bodies
 
 
 @pytest.mark.parametrize(
@@ -128,13 +144,9 @@ def test_an_amount_of_the_profile_is_sent_even_if_it_is_not_above_zero(amount_of
     Any other amount must be at most that of the profile. If that is 0, it may be one cent (0.01), the smallest amount.
     """
     requests = {"transferP2p": {"json": {"to": RECEIVING_ACCOUNT, "value": amount_of_profile}}}
-    door = client_of_profile(tmp_path, requests=requests)
+    door = GuardedDoor(tmp_path, requests=requests)
     body = f'{{"to": "{RECEIVING_ACCOUNT}", "value": {amount}}}'.encode()
     expected_bodies = [body] if is_sent else []
-    if is_sent:
-        transfer(door, body)
-    else:
-        with pytest.raises(ForbiddenError):
-            transfer(door, body)
 
-    assert door.connections.sent == expected_bodies
+    assert is_permitted(door, body) is is_sent
+    assert door.sent_bodies == expected_bodies

@@ -23,8 +23,6 @@ from tests.selftest.exchanges import answer, unanswered
 
 NOON = "Mon, 05 Jan 2026 12:00:00 GMT"
 """The header Date of the answers: the time at which the service answers."""
-STATUSES_THAT_ASK_TO_COME_LATER = (423, 429, 502, 503, 504)
-"""Statuses that ask the client to come later, even without Retry-After."""
 
 
 class Time:
@@ -90,25 +88,47 @@ def waits_before_resend(backoff, time, sending, *answers):
 # -- how long ------------------------------------------------------------------------------------------------------
 
 NOT_SENT_AGAIN = None
+WITHOUT_RETRY_AFTER = None
+
+
+def notes_of(backoff):
+    """What the report says of operations whose requests are not sent again: by the reason, the operations.
+
+    `unsent` has the requests that the service refused, and `outages` the times in which only a gateway answered.
+    """
+    return backoff._unsent | backoff.outages
+
+
+@pytest.mark.parametrize("status", [423, 429, 502, 503, 504])
+def test_a_request_is_sent_at_most_three_times_more(status, backoff, time):
+    """These statuses ask to come later, so the request is sent three times more. Its fourth answer is final.
+
+    Without the header Retry-After the run waits 1, 2 and 4 seconds.
+    """
+    waits = waits_before_resend(backoff, time, request_to(), *[(status, WITHOUT_RETRY_AFTER)] * 4)
+
+    assert waits == [1, 2, 4, NOT_SENT_AGAIN]
 
 
 @pytest.mark.parametrize(
     ("status", "retry_after", "waits"),
     [
-        *((status, None, [1, 2, 4]) for status in STATUSES_THAT_ASK_TO_COME_LATER),
+        (503, "7", [7, 7, 7]),
+        (403, "7", [7, 7, 7]),
         (429, "Mon, 05 Jan 2026 12:00:07 GMT", [7, 7, 7]),
         (503, "Mon, 05 Jan 2026 11:59:00 GMT", [1, 1, 1]),
         (503, "Mon, 05 Jan 2026", [1, 2, 4]),
-        (503, "7", [7, 7, 7]),
-        (403, "7", [7, 7, 7]),
+    ],
+    ids=[
+        "a number of seconds",
+        "403, which asks to come later only with Retry-After",
+        "a date, seven seconds after the answer",
+        "a date in the past: one second at least",
+        "a date without a time is not valid: as without Retry-After",
     ],
 )
-def test_a_request_is_sent_at_most_three_times_more(status, retry_after, waits, backoff, time):
-    """A request whose answers ask to come later (such as 503) is sent three times more. Its fourth answer is final.
-
-    Before each the run waits as many seconds as the header Retry-After says, or 1, 2 and 4 seconds. The service
-    answers at noon, and Retry-After may also be a date.
-    """
+def test_before_a_request_is_sent_again_the_run_waits_as_retry_after_says(status, retry_after, waits, backoff, time):
+    """The header Retry-After has a number of seconds or a date. The service answers at noon (12:00:00)."""
     waits_of_request = waits_before_resend(backoff, time, request_to(), *[(status, retry_after)] * 4)
 
     assert waits_of_request == [*waits, NOT_SENT_AGAIN]
@@ -116,31 +136,47 @@ def test_a_request_is_sent_at_most_three_times_more(status, retry_after, waits, 
 
 @pytest.mark.parametrize(
     ("status", "reason"),
-    [(429, ASKED_TO_COME_BACK_LATER), (503, OUTAGE.of(statuses="503", seconds=7))],
+    [(429, ASKED_TO_COME_BACK_LATER), (503, OUTAGE.of(statuses="503", seconds=1 + 2 + 4))],
     ids=["the service is busy", "a gateway answered for the service"],
 )
 def test_after_the_fourth_answer_later_requests_to_the_operation_are_not_sent_again(status, reason, backoff, time):
-    """A request to one operation gets the same answer four times. Then the run does not wait for this operation any
-    more.
+    """A request to one operation gets the same answer four times, with waits of 1, 2 and 4 seconds between them.
 
-    A note gives the reason. A request to another operation is still sent again, after a second.
+    From then on no request to this operation is sent again. A note gives the reason. A request to another operation is
+    still sent again, after a second.
     """
     waits_before_resend(backoff, time, request_to("listAccounts"), *[(status,)] * 4)
-    notes = backoff._unsent | backoff.outages
 
-    assert notes == {reason: {"listAccounts"}}
+    assert notes_of(backoff) == {reason: {"listAccounts"}}
     assert waits_before_resend(backoff, time, request_to("listAccounts"), (503,)) == [NOT_SENT_AGAIN]
     assert waits_before_resend(backoff, time, request_to("getBalance"), (503,)) == [1]
 
 
-@pytest.mark.parametrize(
-    ("status", "retry_after"),
-    [(403, None), (401, "1"), (500, "1"), (409, None), (429, "61"), (429, "Mon, 05 Jan 2026 12:01:01 GMT")],
-    ids=["403", "401 with Retry-After", "500 with Retry-After", "409", "in 61 seconds", "in 61 seconds, as a date"],
-)
-def test_an_answer_that_does_not_ask_to_come_within_a_minute_is_final(status, retry_after, backoff, time):
-    """The request is not sent again, and nothing waits."""
+@pytest.mark.parametrize("retry_after", ["61", "Mon, 05 Jan 2026 12:01:01 GMT"], ids=["seconds", "a date"])
+def test_an_answer_that_asks_to_come_after_more_than_a_minute_is_final(retry_after, backoff, time):
+    """The service answers at noon and asks to come 61 seconds later. The request is not sent again, and nothing waits."""
+    waits = waits_before_resend(backoff, time, request_to(), (429, retry_after))
+
+    assert waits == [NOT_SENT_AGAIN]
+    assert time.now == 0
+
+
+@pytest.mark.parametrize("retry_after", ["1", WITHOUT_RETRY_AFTER], ids=["with Retry-After", "without Retry-After"])
+@pytest.mark.parametrize("status", [401, 409, 500])
+def test_a_status_that_does_not_mean_later_is_final(status, retry_after, backoff, time):
+    """401, 409 and 500 do not say that the same request may succeed later. So even Retry-After does not count.
+
+    The request is not sent again, and nothing waits.
+    """
     waits = waits_before_resend(backoff, time, request_to(), (status, retry_after))
+
+    assert waits == [NOT_SENT_AGAIN]
+    assert time.now == 0
+
+
+def test_403_without_retry_after_is_final(backoff, time):
+    """403 (forbidden) asks to come later only if it has the header Retry-After. Here it has none."""
+    waits = waits_before_resend(backoff, time, request_to(), (403, WITHOUT_RETRY_AFTER))
 
     assert waits == [NOT_SENT_AGAIN]
     assert time.now == 0
@@ -200,9 +236,9 @@ def test_a_note_says_why_requests_that_may_move_money_were_not_sent_again(backof
 
 
 def test_one_failed_handshake_does_not_make_the_target_unreachable():
-    """After a failed TLS handshake the run sends reads again that were answered before. Here one is answered again.
+    """After a failed TLS handshake the run sends reads again that were answered before, to see if the target is gone.
 
-    So the target can be reached, and the run goes on.
+    `target_is_gone` stands for that here. It finds that a read is answered, so the target can be reached.
     """
 
     def target_is_gone():

@@ -301,7 +301,9 @@ def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
     """
     bank = FakeBank()
     profile = profile_of_bank(tmp_path, transactions={"codes": [CODE], "prepare": HOW_TO_PREPARE})
-    notes_of_both_runs = [report_notes(run_suite_in_memory(bank, profile, ONLY_EXECUTIONS))[0] for _ in range(2)]
+    notes_of_both_runs = [
+        report_notes(run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS))[0] for _ in range(2)
+    ]
 
     [note] = set(notes_of_both_runs)
     assert note.startswith(f"transactions.codes are not sent: {profile.journal} does not say which were sent")
@@ -315,7 +317,7 @@ def test_a_sandbox_keeps_no_journal(tmp_path):
     """On a sandbox (a test system) two runs send the same transaction code, and neither writes a journal."""
     bank, profile = FakeBank(), profile_of_sandbox(tmp_path)
     for _ in range(2):
-        run_suite_in_memory(bank, profile, "executePix.document")
+        run_suite_in_memory(bank, profile, selected="executePix.document")
     files_of_a_journal = list(tmp_path.glob("journal.*"))
 
     assert bank.executions_with_valid_token == [CODE, CODE]
@@ -342,7 +344,7 @@ def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepar
     bank = FakeBank()
     transactions = {"prepare": HOW_TO_PREPARE, "codes": [CODE]}
     profile = profile_of_bank(tmp_path, journal=str(tmp_path / "state" / "j"), transactions=transactions)
-    model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
+    model = run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS)
 
     paths = [request.path for request in bank.received]
     first_note = report_notes(model)[0]
@@ -371,7 +373,7 @@ def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
             return self.respond(request)
 
     bank = BreaksTheJournal()
-    model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
+    model = run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS)
 
     note = f"executions were stopped: {profile.journal} is no file: name another place in journal"
 

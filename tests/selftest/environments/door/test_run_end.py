@@ -14,8 +14,8 @@ import pytest
 from environments.door.key_states import KeyState
 from environments.door.outgoing import LimitError
 from environments.door.run_end import CUT, STOPPED, RunEnd
-from environments.door.run_keys import Keys
 from environments.profiles.loading import load
+from environments.profiles.model import PixKey
 from spec.exchange import FailureKind
 from spec.message import say
 from tests.selftest.services.one_run import CODE, HOW_TO_PREPARE, ManualRun, started_journal
@@ -72,9 +72,8 @@ class StoppedRun:
         }  # fmt: skip
         path = write_profile(folder, service.base_url, transactions={"prepare": how_to_prepare})
         profile = load(str(path), folder=folder)
-        self.manual_run = manual_run = ManualRun(service, folder, parallel=6)
+        self.manual_run = manual_run = ManualRun(service, folder, parallel=6, pix_keys=profile.pix_keys)
         self.door = manual_run.door
-        self.door.keys = Keys(profile.pix_keys)
         registration = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
         # The transfer is sent first, because it writes to the journal, and the execution holds the journal while it
         # waits.
@@ -170,43 +169,60 @@ def test_a_later_run_may_send_a_code_that_a_stopped_run_did_not_send(manual_run)
     assert manual_run.door.guard.open_journal_and_find_usable([CODE]) == [CODE]
 
 
-WAITS = {
-    "until fewer requests are on the wire": (
-        "wait_for",
-        lambda manual_run: manual_run.door.backoff.on_the_wire(SimpleNamespace(beside=0, most_at_once=0)),
-    ),
-    "until another run releases the journal": (
-        "holding_file_lock",
-        lambda manual_run: started_journal(manual_run.journal.parent).locked(),
-    ),
-    "because of limits.rate": ("sleep", lambda manual_run: nullcontext(manual_run.door.budget.wait_for_rate_limit())),
-}
-"""By why a request waits: the method in which it waits, and what makes it wait inside a `with` block."""
+def too_many_requests_are_on_the_wire(manual_run):
+    """Inside the `with` block another request is on the wire that permits no request beside it."""
+    return manual_run.door.backoff.on_the_wire(SimpleNamespace(beside=0, most_at_once=0))
 
 
-@pytest.mark.parametrize(("waits_in", "make_it_wait"), WAITS.values(), ids=WAITS)
-def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(waits_in, make_it_wait, service, tmp_path, monkeypatch):
+def another_run_holds_the_journal(manual_run):
+    """Inside the `with` block another run has the lock of the journal, the file that each execution is written to."""
+    return started_journal(manual_run.journal.parent).locked()
+
+
+def a_request_has_just_been_sent(manual_run):
+    """`limits.rate` says how many requests a second are sent. The next one waits from now on."""
+    return nullcontext(manual_run.door.budget.wait_for_rate_limit())
+
+
+@pytest.mark.parametrize(
+    ("make_it_wait", "method_that_waits"),
+    [
+        (too_many_requests_are_on_the_wire, "wait_for"),
+        (another_run_holds_the_journal, "holding_file_lock"),
+        (a_request_has_just_been_sent, "sleep"),
+    ],
+    ids=["for other requests to be answered", "for another run to release the journal", "for limits.rate"],
+)
+def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(
+    make_it_wait, method_that_waits, service, tmp_path, monkeypatch
+):
     """An execution is not sent so far, because it waits. When the run is stopped, it stops waiting and is never sent.
 
     It does not count as an execution, and a later run may send its code.
     """
-    manual_run = ManualRun(service, tmp_path, rate=0.0001)
-    is_waiting = threading.Event()
-    run_end = manual_run.door.run_end
+    one_request_in_10_000_seconds = 1 / 10_000
+    manual_run = ManualRun(service, tmp_path, rate=one_request_in_10_000_seconds)
+    executions_left_before = manual_run.door.budget.executions_left
+    run_end, is_waiting = manual_run.door.run_end, threading.Event()
+    wait = getattr(run_end, method_that_waits)
+
+    def wait_and_say_so(*arguments):
+        is_waiting.set()
+        return wait(*arguments)
+
     with make_it_wait(manual_run):
-        wait = getattr(run_end, waits_in)
-        monkeypatch.setattr(run_end, waits_in, lambda *arguments: (is_waiting.set(), wait(*arguments))[1])
+        monkeypatch.setattr(run_end, method_that_waits, wait_and_say_so)
         thread = ThreadWithResult(manual_run.execute)
         assert is_waiting.wait(HANG_LIMIT_S)
         run_end.stop()
         unsent = thread.result()
-    codes_that_a_later_run_may_send = ManualRun(service, tmp_path, name="two").door.guard.open_journal_and_find_usable(
-        [CODE]
-    )
+    later_run = ManualRun(service, tmp_path, name="two")
+    codes_that_a_later_run_may_send = later_run.door.guard.open_journal_and_find_usable([CODE])
 
     assert (unsent.number, unsent.failure.message) == (0, STOPPED)
     assert service.received == []
-    assert (manual_run.door.budget.executions_left, manual_run.door.guard.unknown_outcomes) == (5, [])
+    assert manual_run.door.budget.executions_left == executions_left_before
+    assert manual_run.door.guard.unknown_outcomes == []
     assert codes_that_a_later_run_may_send == [CODE]
 
 
@@ -234,29 +250,31 @@ def test_in_the_last_minute_only_requests_that_clean_up_are_sent(
     In the last minute only a list and a deletion are sent, because they clean up the key that the run registered. A
     note names the operations that were left out.
     """
-    profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
-    manual_run = ManualRun(service, tmp_path, is_sandbox=True)
-    clock, manual_run.door.keys = Clock(), Keys(profile.pix_keys)
-    manual_run.door.run_end.__init__(DURATION_S, clock=clock)
-    body = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
+    path_parameters = {
+        "listPixKeys": ACCOUNT, "deletePixKey": ACCOUNT, "registerPixKey": ACCOUNT,
+        "executePix": "pixconf-0", "listAccounts": None, "createPix": None,
+    }  # fmt: skip
+    body = {"pixKey": PROFILE_KEY, "pixKeyType": "EMAIL"}
+    clock = Clock()
+    pix_keys = [PixKey(type="EMAIL", key=PROFILE_KEY)]
+    manual_run = ManualRun(service, tmp_path, is_sandbox=True, duration=DURATION_S, clock=clock, pix_keys=pix_keys)
     if has_registered_a_key:
         manual_run.client.send("registerPixKey", ACCOUNT, json=body, valid=True)
     service.received.clear()
     clock.now = seconds
     for operation in ALL_SIX:
-        manual_run.client.send(operation, ACCOUNT if operation == "listPixKeys" else "pixconf-0", json=body)
-
+        manual_run.client.send(operation, path_parameters[operation], json=body)
     operations_left_out = set(ALL_SIX) - set(operations_sent)
+
     assert len(service.received) == len(operations_sent)
     assert manual_run.door.unsent == ({DURATION_IS_OVER: operations_left_out} if operations_left_out else {})
 
 
 def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
-    """limits.requests is 40, and a twentieth of it (2) is kept for requests that delete keys of the run. So 38 are
-    sent.
+    """limits.requests is 40, and a twentieth of it (2) is kept for requests that delete keys of the run.
 
-    One of them prepares a transfer, because limits.transfers is 1; the other 39 preparations do not count. A request
-    that cleans up is permitted afterwards.
+    So 38 are sent: one that prepares a transfer, because limits.transfers is 1, and 37 reads. The 39 preparations that
+    are not sent do not count. A request that cleans up is permitted afterwards.
     """
     manual_run = ManualRun(service, tmp_path, requests=40, transfers=1)
     for _ in range(40):
@@ -303,7 +321,7 @@ def test_only_requests_that_clean_up_a_key_of_the_run_are_sent_at_the_end(
     manual_run.client.send("registerPixKey", ACCOUNT, json=registration, valid=True)
     for _ in range(20):
         send_a_read(manual_run)
-    exchange = manual_run.client.of_part(generated_traffic).send(operation, account, json={"pixKey": key})
+    exchange = manual_run.client.of_generator(generated_traffic).send(operation, account, json={"pixKey": key})
     was_sent = exchange.number > 0
 
     assert was_sent is is_sent

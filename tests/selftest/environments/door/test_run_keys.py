@@ -618,11 +618,11 @@ def test_a_request_cleans_up_if_it_deletes_or_lists_a_key_that_the_run_registere
 
     Before the run registered a key, no request cleans up.
     """
-    cleaned_up_before = history.keys.may_be_cleaned_up_by(sending)
+    cleaned_up_before = history.keys.helps_to_clean_up(sending)
     history.list_shows().register("", key_type="RANDOM").register(MADE_UP_KEY)
 
     assert not cleaned_up_before
-    assert history.keys.may_be_cleaned_up_by(sending) is cleans_up
+    assert history.keys.helps_to_clean_up(sending) is cleans_up
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,15 @@ import pytest
 
 from spec.findings import Conclusion
 from spec.rules import judge
-from tests.selftest.services.closing import ClosesConnections, ClosesTheFirst, at_once, by_a_reset, when_a_code_arrives
+from tests.selftest.services.closing import (
+    ClosesConnections,
+    ClosesTheFirst,
+    close_connection,
+    close_if_a_real_code_arrives,
+    reset_and_close,
+)
 from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun, profile_with_codes
-from tests.selftest.services.secured import Certificates, Secured
+from tests.selftest.services.secured import Certificates, SpeaksTls
 from tests.selftest.services.serving import SocketService, real_codes_received, served_by
 from tests.selftest.services.waiting import HANG_LIMIT_S
 from tests.traffic.together import Together
@@ -30,7 +36,7 @@ def busy_machine(monkeypatch):
     monkeypatch.setattr("environments.door.sockets.KEPT_S", HANG_LIMIT_S)
 
 
-class SecuredCloses(Secured, ClosesConnections):
+class SpeaksTlsAndCloses(SpeaksTls, ClosesConnections):
     """Closes without a word over TLS, too."""
 
 
@@ -39,7 +45,7 @@ def service_and_run(service_class, folder, when_it_closes):
 
     `when_it_closes` says when the service closes a connection.
     """
-    certificates = Certificates(folder) if service_class is SecuredCloses else None
+    certificates = Certificates(folder) if service_class is SpeaksTlsAndCloses else None
     service = service_class(certificates, mutual=False) if certificates else service_class()
     vars(service).update(when_it_closes)
     return service.__enter__(), run_that_knows_all_codes(
@@ -105,9 +111,9 @@ def test_a_code_has_a_fresh_connection_if_a_kept_one_is_not_safe(seconds_kept, p
 @pytest.mark.parametrize(
     ("service_class", "when_it_closes"),
     [
-        (ClosesConnections, {"before": at_once}),
+        (ClosesConnections, {"ends_before_request": close_connection}),
         (ClosesTheFirst, {}),
-        (SecuredCloses, {"before": at_once}),
+        (SpeaksTlsAndCloses, {"ends_before_request": close_connection}),
     ],
     ids=["every connection", "only the first connection", "every connection, over TLS"],
 )
@@ -132,9 +138,9 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service_c
 
 
 CLOSING_AT_THE_SECOND_CODE = {
-    "before the code is read": (ClosesConnections, {"before": when_a_code_arrives}, False),
-    "by a reset, in the place of an answer": (ClosesConnections, {"instead": by_a_reset}, True),
-    "in the place of an answer, over TLS": (SecuredCloses, {"instead": at_once}, True),
+    "before the code is read": (ClosesConnections, {"ends_before_request": close_if_a_real_code_arrives}, False),
+    "by a reset, in the place of an answer": (ClosesConnections, {"ends_instead_of_answer": reset_and_close}, True),
+    "in the place of an answer, over TLS": (SpeaksTlsAndCloses, {"ends_instead_of_answer": close_connection}, True),
 }
 """By how the service closes the kept connection of the second code: its class, the moment, and if it got the code."""
 
@@ -200,7 +206,7 @@ def test_a_read_that_is_lost_on_a_kept_connection_is_sent_again(service, manual_
 
     A service may close a connection that it kept, so the requirement about connections is inconclusive.
     """
-    service.before = lambda connection: connection.recv(1, socket.MSG_PEEK)
+    service.ends_before_request = lambda connection: connection.recv(1, socket.MSG_PEEK)
     reads = [manual_run.client.send("listAccounts") for _ in range(2)]
     _, lost_read, _ = manual_run.door.exchanges
     conclusion = judge("listAccounts.connection", lost_read).conclusion

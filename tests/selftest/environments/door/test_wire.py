@@ -19,7 +19,7 @@ from environments.door.wire import Wire
 from environments.profiles.model import Limits, Profile, ProfileError, Tls
 from spec.exchange import FailureKind
 from tests.selftest.services.running import run_suite, write_profile
-from tests.selftest.services.secured import Certificates, Proxy, Secured
+from tests.selftest.services.secured import Certificates, Proxy, SpeaksTls
 
 WHAT_TO_CHECK = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
 PASSPHRASE = "pass-phrase-of-qa"
@@ -34,7 +34,7 @@ def certificates(tmp_path):
 def service_with_certificate(certificates, *names, **options):
     """A service over TLS with another certificate of the authority."""
     certificates.server = certificates.authority.issue_cert(*names, **options)
-    return Secured(certificates, mutual=False)
+    return SpeaksTls(certificates, mutual=False)
 
 
 def wire_of(proxy=None, **tls):
@@ -84,7 +84,7 @@ def test_a_missing_client_certificate_is_a_tls_failure(certificates):
 
     TLS 1.3 reports that only after the handshake, when the request is on its way. The service does not get it.
     """
-    with Secured(certificates, mutual=True) as service, closing(wire_of(ca_bundle=certificates.ca_bundle)) as wire:
+    with SpeaksTls(certificates, mutual=True) as service, closing(wire_of(ca_bundle=certificates.ca_bundle)) as wire:
         failure = send_a_read(wire, service)
 
     assert failure.kind is FailureKind.TLS
@@ -97,7 +97,7 @@ def test_a_connection_is_opened_without_a_request(certificates):
 
     It returns no trouble, and the service gets no request. The proxy gets the CONNECT alone.
     """
-    with Secured(certificates, mutual=False) as service, Proxy() as proxy:
+    with SpeaksTls(certificates, mutual=False) as service, Proxy() as proxy:
         trouble_without_proxy = wire_of(ca_bundle=certificates.ca_bundle).connect(service.base_url)
         trouble_with_proxy = wire_of(proxy.base_url, ca_bundle=certificates.ca_bundle).connect(service.base_url)
 
@@ -108,7 +108,7 @@ def test_a_connection_is_opened_without_a_request(certificates):
 
 def test_no_connection_goes_around_a_proxy_that_is_gone(certificates):
     """Nothing listens at the address of the proxy. `connect` says so, although the service itself could be reached."""
-    with Secured(certificates, mutual=False) as service:
+    with SpeaksTls(certificates, mutual=False) as service:
         wire = wire_of("http://127.0.0.1:9", ca_bundle=certificates.ca_bundle)
         trouble = wire.connect(service.base_url)
 
@@ -132,7 +132,7 @@ def test_everything_goes_through_the_proxy_of_the_profile(certificates, tls_with
 
     The client key has a passphrase, which is nowhere in the files and the output of the run.
     """
-    with Secured(certificates) as service, Proxy() as proxy:
+    with SpeaksTls(certificates) as service, Proxy() as proxy:
         profile = write_profile(tmp_path, service.base_url, tls=tls_with_encrypted_key, proxy=proxy.base_url)
         proxy_of_machine = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:1")
         result = run_suite(profile, "-k", "executePix.document.type", PIX_KEY_PASSPHRASE=PASSPHRASE, **proxy_of_machine)

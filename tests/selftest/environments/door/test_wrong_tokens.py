@@ -18,7 +18,7 @@ from environments.door.wrong_tokens import (
     RESTORABLE_FORMS,
     WRONG_TOKEN,
     authorization,
-    permitted_forms,
+    permitted_credential_forms,
     signed_parts,
     table_of_unauthorized_requests,
     wrong_tokens,
@@ -26,7 +26,7 @@ from environments.door.wrong_tokens import (
 from environments.profiles.loading import load
 from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
+from tests.selftest.proof.variants.conforming_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
 from tests.traffic.refused_credentials import unauthorized_requests_for_code
 
@@ -298,7 +298,7 @@ def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token)
     First each wrong token is sent as `Authorization: Bearer …`, because a service that refuses another spelling would
     hide what it does with the token. The likeliest other spellings, such as `bearer`, come next.
     """
-    names = [form.name for form in permitted_forms(load("sandbox"), token)]
+    names = [form.name for form in permitted_credential_forms(load("sandbox"), token)]
     requests_with_a_token = [
         request
         for request in table_of_unauthorized_requests(names, has_a_body=has_a_body)
@@ -343,7 +343,7 @@ def test_after_the_second_lock_no_further_wrong_token_is_sent():
     """
     service = LocksOutForFiveSeconds()
     trial = try_in_memory(service)
-    message = str(trial.rows["executePix.token.required"].message)
+    message = str(trial.results["executePix.token.required"].message)
 
     assert trial.exit_status == 0
     assert service.locks <= 12

@@ -10,7 +10,7 @@ from tests.selftest.proof.mutants.making_faults import (
     without_self,
 )
 from tests.selftest.proof.registry import declare_mutant, ids_of_operation
-from tests.selftest.proof.variants.lawful_making import text_answer
+from tests.selftest.proof.variants.conforming_making import text_answer
 
 NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in NAME_OF_OPERATION}
 _RULES_OF_VALUES = {

@@ -8,7 +8,7 @@ from tests.selftest.proof.registry import declare_mutant, mutant
 class Unmasked(Service):
     """The sandbox, which shows some documents in full."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def execution_result(self, transfer):
         data = super().execution_result(transfer)
@@ -73,7 +73,7 @@ MEANT = {
 class DocumentIsClearInAnotherMember(Service):
     """A member that is not documented has the document in clear."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def execution_result(self, transfer):
         return super().execution_result(transfer) | {"raw": {"cpf": transfer.payee.document}}

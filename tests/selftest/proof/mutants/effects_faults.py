@@ -3,7 +3,7 @@
 from environments.sandbox import Refusal, Service
 from tests.selftest.proof.mutants.making_faults import HIDES_DELETION
 from tests.selftest.proof.registry import declare_mutant, mutant
-from tests.selftest.proof.variants.lawful_making import ForgetsKeys, profile_path
+from tests.selftest.proof.variants.conforming_making import ForgetsKeys, profile_path
 
 _STATUS = "registerPixKey.status"
 _NOTHING_GRANTED = (

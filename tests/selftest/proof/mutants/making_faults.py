@@ -15,12 +15,12 @@ HIDES_REGISTRATION = ("registerPixKey.repeated", *HIDES_DELETION)
 
 
 def declare_mutant_of(
-    operator, operation, name, text, base, /, *rows,
+    kind_of_change, operation, name, text, base, /, *rows,
     warns = (), **parts,
 ):  # fmt: skip
     """Declare a mutant of one operation, whose subject begins its name; `rows` and `warns` are rows of that operation."""
     declare_mutant(
-        operator, f"{NAME_OF_OPERATION[operation]}{name}", text, base, *ids_of_operation(operation, *rows),
+        kind_of_change, f"{NAME_OF_OPERATION[operation]}{name}", text, base, *ids_of_operation(operation, *rows),
         warns=ids_of_operation(operation, *warns), OPERATIONS=(operation,), **parts,
     )  # fmt: skip
 
@@ -49,7 +49,7 @@ class DiffersInOperations(Service):
 class ChangesResults(DiffersInOperations):
     """The sandbox, where `change` sees the data of every successful answer to `OPERATIONS`."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def success(self, operation, data):
         return super().success(operation, self.change(data) if operation in self.OPERATIONS else data)
@@ -58,7 +58,7 @@ class ChangesResults(DiffersInOperations):
 class ChangesSomeExecutions(Service):
     """The sandbox, where `change` sees the results of the executions that `meant` picks."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def execution_result(self, transfer):
         data = super().execution_result(transfer)
@@ -68,7 +68,7 @@ class ChangesSomeExecutions(Service):
 class ChangesSomeRegistrations(Service):
     """The sandbox, where `change` sees the results of the registrations that `meant` picks."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def registration_result(self, registration):
         data = super().registration_result(registration)
@@ -78,7 +78,7 @@ class ChangesSomeRegistrations(Service):
 class ChangesEnvelopes(DiffersInOperations):
     """The sandbox, where `change` sees the envelope of every successful answer to `OPERATIONS`."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def envelope(self, operation, data, code=0):
         envelope = super().envelope(operation, data, code)
@@ -88,7 +88,7 @@ class ChangesEnvelopes(DiffersInOperations):
 class ChangesAnswers(DiffersInOperations):
     """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that `strikes` picks, before it leaves."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def finish(self, request, operation, response):
         meant = operation in self.OPERATIONS and response.status == 200

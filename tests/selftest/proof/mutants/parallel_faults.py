@@ -15,7 +15,7 @@ from tests.selftest.proof.mutants.making_faults import (
 from tests.selftest.proof.mutants.robustness_faults import FALLS
 from tests.selftest.proof.mutants.some_answers_faults import FAULTS
 from tests.selftest.proof.registry import declare_mutant, ids_of_operation, mutant
-from tests.selftest.proof.variants.lawful_making import html_answer, json_answer
+from tests.selftest.proof.variants.conforming_making import html_answer, json_answer
 
 # -- what a valid request gets
 
@@ -25,7 +25,7 @@ class AnswersInCompany(DiffersInOperations, HoldsRequestsTogether):
 
     def finish(self, request, operation, response):
         meant = operation in self.OPERATIONS and response.status == 200
-        return self.alter(response) if meant and self.in_company() else response
+        return self.alter(response) if meant and self.wait_for_another_request() else response
 
 
 def _accounts(response):
@@ -111,7 +111,7 @@ class MixesUp(HoldsRequestsTogether):
 
     OPERATIONS: tuple[str, ...]
 
-    def are_company(self, one, other):
+    def affect_each_other(self, one, other):
         return (
             one.operation == other.operation == self.OPERATIONS[0]
             and self.may_be_mixed(one)
@@ -125,7 +125,7 @@ class MixesUp(HoldsRequestsTogether):
         if operation != self.OPERATIONS[0] or response.status != 200:
             return response
         self.publish_answer(response)
-        return (self.in_company() and self.answer_beside()) or response
+        return (self.wait_for_another_request() and self.answer_to_the_other_request()) or response
 
 
 @mutant("answer in parallel", "executePix.id.matches", parallel=True)
@@ -156,9 +156,9 @@ class RefusalsAreMixedUp(HoldsRequestsTogether):
     def finish(self, request, operation, response):
         changes = request.method != "GET" and response.status == 200
         self.publish_answer(response)
-        if changes or not self.visit.has_token or not self.in_company():
+        if changes or not self.visit.has_token or not self.wait_for_another_request():
             return response
-        other = self.answer_beside()
+        other = self.answer_to_the_other_request()
         return other if other and other.status >= 400 else response
 
 
@@ -169,11 +169,11 @@ class TrustsCompany(DiffersInOperations, HoldsRequestsTogether):
     """The sandbox, which takes what `lets_in` lets in for the token while a request to the same operation is inside that
     has it. What does not have it is held."""
 
-    def are_company(self, one, other):
+    def affect_each_other(self, one, other):
         return one.operation == other.operation and one.has_token != other.has_token
 
     def authorize(self, request, operation):
-        met = operation in self.OPERATIONS and not self.visit.has_token and self.in_company()
+        met = operation in self.OPERATIONS and not self.visit.has_token and self.wait_for_another_request()
         if not (met and self.lets_in(request.header("Authorization"))):
             super().authorize(request, operation)
 
@@ -210,7 +210,7 @@ class LosesRegistrations(HoldsRequestsTogether):
     def authorize(self, request, operation):
         super().authorize(request, operation)
         if operation == "registerPixKey":
-            self.in_company()
+            self.wait_for_another_request()
 
     def register(self, ledger, account_id, key_type, value):
         registration = super().register(ledger, account_id, key_type, value)
@@ -226,16 +226,16 @@ class MeetsTheListOfKeys(HoldsRequestsTogether):
     OPERATION: str
     ALTERED: Response
 
-    def are_company(self, one, other):
+    def affect_each_other(self, one, other):
         operations = {one.operation, other.operation}
         return one.has_token and other.has_token and operations == {"registerPixKey", "listPixKeys"}
 
     def finish(self, request, operation, response):
         granted = operation == "registerPixKey" and b'"Success": "true"' in response.body
-        if not (granted or operation == "listPixKeys") or not self.in_company():
+        if not (granted or operation == "listPixKeys") or not self.wait_for_another_request():
             return response
         self.publish_answer(response)
-        return self.ALTERED if self.answer_beside() and operation == self.OPERATION else response
+        return self.ALTERED if self.answer_to_the_other_request() and operation == self.OPERATION else response
 
 
 declare_mutant(
@@ -256,7 +256,7 @@ class FailsInCompany(DiffersInOperations, HoldsRequestsTogether):
     """The sandbox, which fails before it does what a valid request to `OPERATIONS` asks for."""
 
     def perform(self, operation, request, parameter):
-        if operation in self.OPERATIONS and self.in_company():
+        if operation in self.OPERATIONS and self.wait_for_another_request():
             raise Refusal(500, "Internal server error.")
         return super().perform(operation, request, parameter)
 
@@ -280,7 +280,7 @@ class FallsInCompany(DiffersInOperations, HoldsRequestsTogether):
 
     def finish(self, request, operation, response):
         meant = operation in self.OPERATIONS and response.status not in (200, 401)
-        return self.FALL if meant and self.in_company() else response
+        return self.FALL if meant and self.wait_for_another_request() else response
 
 
 for _operation, _fall in (

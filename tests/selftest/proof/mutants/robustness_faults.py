@@ -13,7 +13,7 @@ from tests.selftest.proof.mutants.making_faults import (
     without_self,
 )
 from tests.selftest.proof.registry import declare_mutant, ids_of_operation
-from tests.selftest.proof.variants.lawful_making import DROPPED, DropsConnections
+from tests.selftest.proof.variants.conforming_making import DROPPED, DropsConnections
 
 TRACE = b"Traceback (most recent call last):\n  File \"app.py\", line 7, in handle\nKeyError: 'pixKey'\n"
 JAVA = b"java.lang.NullPointerException\n\tat br.bank.pix.Keys.register(Keys.java:81)\n"

@@ -11,7 +11,7 @@ from tests.selftest.proof.mutants.making_faults import (
     without_self,
 )
 from tests.selftest.proof.registry import declare_mutant, ids_of_operation, mutant
-from tests.selftest.proof.variants.lawful_making import KnowsItsConnections, RemembersThePast
+from tests.selftest.proof.variants.conforming_making import KnowsItsConnections, RemembersThePast
 
 
 class OneOfSeveral(ChangesAnswers):
@@ -71,7 +71,7 @@ for _operation, _faults in OF.items():
                 "shows in some answers", f"{_operation[0].upper()}{_operation[1:]}{_strike}{_fault}",
                 f"{_when[0].upper()}{_when[1:]} {_what}.", OneOfSeveral, f"{_operation}.{_row}",
                 warns=_WARNS.get(f"{_operation}{_strike}{_fault}", _EXTRA.get(_fault, ())),
-                OPERATIONS=(_operation,), strikes=_strikes, alter=without_self(_alter), SENT_THE_SAME=_row != "json",
+                OPERATIONS=(_operation,), strikes=_strikes, alter=without_self(_alter), GETS_THE_REQUESTS_OF_THE_SANDBOX=_row != "json",
             )  # fmt: skip
 
 
@@ -109,7 +109,7 @@ for _name, _text, _rows, _strikes, _alter in (
 ):  # fmt: skip
     declare_mutant(
         "shows for some deletions", _name, _text, ChangesAnswers, *ids_of_operation("deletePixKey", *_rows),
-        OPERATIONS=("deletePixKey",), strikes=_strikes, alter=without_self(_alter), SENT_THE_SAME="json" not in _rows,
+        OPERATIONS=("deletePixKey",), strikes=_strikes, alter=without_self(_alter), GETS_THE_REQUESTS_OF_THE_SANDBOX="json" not in _rows,
     )  # fmt: skip
 
 

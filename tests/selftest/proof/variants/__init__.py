@@ -1,4 +1,4 @@
-"""Services that are lawful but different in what the document does not show. Importing this registers them all."""
+"""Services that conform but differ from the sandbox in what the document does not show. Importing this registers them all."""
 
 from importlib import import_module
 from pathlib import Path

@@ -3,8 +3,8 @@
 from environments.sandbox import Service
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from tests.selftest.proof.registry import declare_variant
-from tests.selftest.proof.variants.lawful_making import profile_path
-from tests.selftest.proof.variants.lawful_scopes import DELETION, EXECUTION
+from tests.selftest.proof.variants.conforming_making import profile_path
+from tests.selftest.proof.variants.conforming_scopes import DELETION, EXECUTION
 
 UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "pixKeyType.numeric", "token.scheme"))
 """What is tried with a key only where the key can be deleted again."""

@@ -15,7 +15,7 @@ from reports.observed.behaviour import behaviour, behaviour_of_data
 from reports.observed.earlier_runs import (
     MOST_BYTES_OF_RECORD,
     UnreadableError,
-    accepting,
+    merged_behaviour,
     read_record,
     record_of,
     write_record,
@@ -104,7 +104,7 @@ def test_a_record_keeps_requirements_that_the_run_did_not_exercise():
             (STATUS_VALUES, "", words_as_facts("PAID")),
         ]
     )
-    accepted_behaviour = accepting(BEHAVIOUR, new_behaviour)
+    accepted_behaviour = merged_behaviour(BEHAVIOUR, new_behaviour)
 
     assert accepted_behaviour == {
         STATUS_VALUES: {"": words_as_facts("PAID")},
@@ -124,8 +124,8 @@ def test_a_record_keeps_facts_of_items_if_the_list_was_empty():
     another_answer = words_as_facts("410")
     recorded = behaviour([(UNKNOWN_CODE, "", with_an_item)])
 
-    after_empty_list = accepting(recorded, behaviour([(UNKNOWN_CODE, "", with_empty_list)]))
-    after_another_answer = accepting(recorded, behaviour([(UNKNOWN_CODE, "", another_answer)]))
+    after_empty_list = merged_behaviour(recorded, behaviour([(UNKNOWN_CODE, "", with_empty_list)]))
+    after_another_answer = merged_behaviour(recorded, behaviour([(UNKNOWN_CODE, "", another_answer)]))
 
     assert after_empty_list == {UNKNOWN_CODE: {"": with_an_item}}
     assert after_another_answer == {UNKNOWN_CODE: {"": another_answer}}

@@ -296,47 +296,55 @@ def failing_and_warning(folder, entries):
     return [{row.id for row, result in rows if result.verdict == verdict} for verdict in ("fail", "warn")]
 
 
-def drawn_specimens(registry):
-    """Some specimens of a registry, drawn by their names; all with PIX_PROOF=exhaustive."""
-    specimens = [specimen for specimen in registry.specimens.values() if not specimen.on_the_wire]
+def drawn_services(registry):
+    """Some declared_services of a registry, drawn by their names; all with PIX_PROOF=exhaustive."""
+    declared_services = [
+        declared_service
+        for declared_service in registry.declared_services.values()
+        if not declared_service.on_the_wire and not declared_service.parallel
+    ]
     return [
-        pytest.param(specimen, id=specimen.name)
-        for specimen in specimens
-        if ONE_SERVICE_OF == 1 or Random(specimen.name).random() < 1 / ONE_SERVICE_OF
+        pytest.param(declared_service, id=declared_service.name)
+        for declared_service in declared_services
+        if ONE_SERVICE_OF == 1 or Random(declared_service.name).random() < 1 / ONE_SERVICE_OF
     ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("specimen", drawn_specimens(VARIANTS))
-def test_a_right_service_does_not_fail(specimen, tmp_path):
+@pytest.mark.parametrize("declared_service", drawn_services(VARIANTS))
+def test_a_right_service_does_not_fail(declared_service, tmp_path):
     """If the traffic of a run against a conforming service is recorded, no requirement fails in the recording.
 
     The services are those of the proof, which conform in unusual ways; some of them are drawn.
     """
-    failing, _ = failing_and_warning(tmp_path, recorded_entries(specimen.make(), specimen.environment))
+    failing, _ = failing_and_warning(
+        tmp_path, recorded_entries(declared_service.service_class(), declared_service.environment)
+    )
 
     assert failing == set()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("specimen", drawn_specimens(MUTANTS))
-def test_a_fault_that_a_lone_answer_shows_is_found(specimen, tmp_path):
+@pytest.mark.parametrize("declared_service", drawn_services(MUTANTS))
+def test_a_fault_that_a_lone_answer_shows_is_found(declared_service, tmp_path):
     """If the traffic of a run against a faulty service is recorded, the requirements that the service breaks fail or
     warn.
 
     The services break one requirement each on purpose. Requirements that only several answers show together are left
     out. No other requirement fails.
     """
-    failing, warning = failing_and_warning(tmp_path, recorded_entries(specimen.make(), specimen.environment))
+    failing, warning = failing_and_warning(
+        tmp_path, recorded_entries(declared_service.service_class(), declared_service.environment)
+    )
     broken_requirements_that_one_answer_shows = {
         id
-        for id in specimen.fails | specimen.warns
+        for id in declared_service.fails | declared_service.warns
         if not id.endswith(NEEDS_SEVERAL_EXCHANGES) and ".pixKeyType." not in id
     }
     not_found = broken_requirements_that_one_answer_shows - failing - warning
 
-    assert not_found == set() or specimen.name in MAY_BE_REFUSALS
-    assert failing <= specimen.fails
+    assert not_found == set() or declared_service.name in MAY_BE_REFUSALS
+    assert failing <= declared_service.fails
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from reports.outputs.conformance_json import FILE, as_json, document_of
 from reports.result.run import Run
 from reports.result.verdicts import RequirementResult, Verdict
-from reports.sentences.explanation import fix_for, fixes, is_for, last_run_about
+from reports.sentences.explanation import entry_is_for, fix_for, fixes, last_run_about
 from reports.sentences.language import catalogues, language
 from spec.interface import operations
 from spec.message import Date
@@ -31,7 +31,7 @@ def test_every_testable_requirement_has_a_fix():
     fix_by_id = {requirement.id: fix_for(requirement) for requirement in TESTABLE}
 
     without_entry = [
-        requirement.id for requirement in TESTABLE if not any(is_for(entry, requirement) for entry in fixes())
+        requirement.id for requirement in TESTABLE if not any(entry_is_for(entry, requirement) for entry in fixes())
     ]
     with_placeholder = [id for id, text in fix_by_id.items() if re.search(r"\{(field|request|type)}|  ", str(text))]
     untranslated = [

@@ -30,8 +30,8 @@ def test_a_number_is_a_text_in_every_language(number, english, portuguese):
 )
 def test_a_date_is_written_as_the_language_writes_dates(date, english, portuguese):
     """An English report writes dates as in ISO 8601, a Portuguese report has the day first. Times are in UTC."""
-    assert language(ENGLISH).date_in(date) == english
-    assert language(PORTUGUESE).date_in(date) == portuguese
+    assert language(ENGLISH).date_of_text(date) == english
+    assert language(PORTUGUESE).date_of_text(date) == portuguese
 
 
 def test_a_date_in_a_message_is_written_like_any_other():

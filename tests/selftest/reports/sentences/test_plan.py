@@ -14,7 +14,7 @@ from tests.harness.selection import ids_of
 from tests.selftest.planned import plan_of
 from tests.selftest.services.running import write_profile
 from tests.selftest.shared_runs import run_in_this_process
-from tests.traffic.invalid import invalid_requests
+from tests.traffic.invalid import observed_invalid_requests
 from tests.traffic.property import Generated
 
 CODES = ["SBX-PHONE-1", "SBX-EMAIL-1"]
@@ -321,7 +321,7 @@ def test_the_plan_of_the_first_run_has_its_codes(tmp_path):
 
 def synthetic_keys_of_invalid_registrations(profile):
     """The keys in the bodies of invalid registrations that the suite made up. They begin with `pixconf-`."""
-    cases = invalid_requests("registerPixKey", profile, observed=True)
+    cases = observed_invalid_requests("registerPixKey", profile)
     return {key for case in cases for key in re.findall(rb"pixconf-(?:key|[0-9a-f]{8})\b", case.body or b"")}
 
 

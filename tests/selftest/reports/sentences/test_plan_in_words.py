@@ -17,9 +17,9 @@ PROFILE_OF_A_SANDBOX = replace(PROFILE_OF_NO_SANDBOX, sandbox=ADDRESS)
 READS_ONLY = replace(PROFILE_OF_NO_SANDBOX, allow=frozenset({"read"}))
 
 
-def execution(number, code, *, credential="valid", part=""):
+def execution(number, code, *, credential="valid", generator=""):
     """An execution of this code, with the valid token or another credential."""
-    options = {"path": f"/v1/execute/pix/{code}", "credential": credential, "part": part}
+    options = {"path": f"/v1/execute/pix/{code}", "credential": credential, "generator": generator}
     exchange = answer("executePix", {}, valid=credential == "valid", **options)
     return replace(exchange, number=number)
 
@@ -93,7 +93,7 @@ def test_on_a_sandbox_the_plan_counts_transfers_that_are_executed_twice():
 
     A sequence is a series of requests, such as an execution and its repetition.
     """
-    execution_in_a_sequence = execution(2, "MADE", part="sequences")
+    execution_in_a_sequence = execution(2, "MADE", generator="sequences")
 
     lines = lines_about_executions(execution(1, "A"), execution_in_a_sequence, profile=PROFILE_OF_A_SANDBOX)
 

@@ -73,6 +73,6 @@ def test_a_short_value_is_known_if_it_is_the_whole_text():
     """A known value of few characters is found only if it is the whole text. Letter case makes no difference."""
     short_token = known_tokens("Ab1")
 
-    assert short_token.whole("aB1") == "<token>"
-    assert short_token.whole("Ab") == ""
+    assert short_token.placeholder_of("aB1") == "<token>"
+    assert short_token.placeholder_of("Ab") == ""
     assert short_token.split("xx Ab1 xx") == ["xx Ab1 xx"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from environments.secret_values import Secrets
 from reports.showing.show import MOST_BYTES_SHOWN, Display, shape
-from spec.facts import NAME_WORDS, WORDS, is_name, is_plain_value, words_of
+from spec.facts import NAME_WORDS, WORDS, is_plain_value, is_surely_no_data, words_of
 from spec.interface import personal_fields
 from tests.selftest.services.echoing import encodings
 
@@ -350,7 +350,7 @@ def words_shown(text, written=WORD_OR_ESCAPE):
 
 def may_be_shown(word):
     """True if the word is a name of a field made of ordinary words, or one word in capitals."""
-    return NAME_WORDS.issuperset(words_of(word)) or is_name(word) or is_plain_value(word)
+    return NAME_WORDS.issuperset(words_of(word)) or is_surely_no_data(word) or is_plain_value(word)
 
 
 @settings(deadline=None)

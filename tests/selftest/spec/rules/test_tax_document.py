@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from spec.requirements import read_yaml
-from spec.rules.tax_document import is_fully_visible, lost_its_zeros
+from spec.rules.tax_document import is_fully_visible, lacks_leading_zeros
 
 DOCUMENTS = read_yaml(Path(__file__).with_name("masking.yaml"))
 
 
 def is_visible(document):
     """True if every character of the tax document can be seen, perhaps without its leading zeros."""
-    return is_fully_visible(document) or lost_its_zeros(document)
+    return is_fully_visible(document) or lacks_leading_zeros(document)
 
 
 @pytest.mark.parametrize(

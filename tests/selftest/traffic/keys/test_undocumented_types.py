@@ -112,7 +112,7 @@ def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(
     bank = FakeBank()
     keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
     profile = profile_of_bank(tmp_path, sandbox=sandbox, pix_keys=keys)
-    run_suite_in_memory(bank, profile, "registerPixKey.pixKeyType.undocumented")
+    run_suite_in_memory(bank, profile, selected="registerPixKey.pixKeyType.undocumented")
     # every registration begins with its account; a body that begins otherwise is an invalid request
     bodies = [
         json.loads(request.body)

@@ -26,7 +26,7 @@ def requests_of_a_run(folder, *, allow=ALL_PERMISSIONS, wrong_tokens=45, **chang
         folder, transactions={"codes": ["SBX-PHONE-1", "SBX-EMAIL-1"]}, allow=allow, limits=limits, **changes
     )
     start_journal(profile)
-    run_suite_in_memory(service, profile, " or ".join(TOKEN_REQUIREMENTS))
+    run_suite_in_memory(service, profile, selected=" or ".join(TOKEN_REQUIREMENTS))
     return service.received
 
 
@@ -81,7 +81,7 @@ def test_the_finding_names_the_header():
     trial = try_in_memory(TrustsAnAddress(), ids=TOKEN_REQUIREMENTS)
 
     assert trial.failing == {"executePix.token.required"}
-    assert str(trial.rows["executePix.token.required"].message) == (
+    assert str(trial.results["executePix.token.required"].message) == (
         "a synthetic identifier is answered as with the valid token, and not as without one, with no header + "
         "CF-Connecting-IP"
     )

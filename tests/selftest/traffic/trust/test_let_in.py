@@ -19,9 +19,9 @@ from tests.traffic.trust.let_in import (
     Trust,
     are_all_refused_in_first_series,
     are_only_some_refused_in_first_series,
-    granted_to_anybody,
     is_about_the_identifier,
-    let_in,
+    requests_let_in_by_finding,
+    results_without_valid_token,
     stand_ins_let_in,
 )
 
@@ -58,7 +58,10 @@ def log_of(*exchanges):
 
 def numbers_let_in(log, operation="executePix"):
     """The numbers of the requests that were let in, by the code of the finding."""
-    return {code: [exchange.number for exchange in exchanges] for code, exchanges in let_in(log, operation)}
+    return {
+        code: [exchange.number for exchange in exchanges]
+        for code, exchanges in requests_let_in_by_finding(log, operation)
+    }
 
 
 WITH_THE_TOKEN = refused(Trust.WITH_THE_TOKEN, NOT_FOUND)
@@ -96,7 +99,7 @@ def test_a_result_for_anybody_is_named():
     with_the_token = replace(with_a_stand_in, purpose=Trust.WITH_THE_TOKEN)
     log = log_of(with_the_token, with_a_stand_in, *sixteen_answers_of_a_proof())
 
-    assert [exchange.number for exchange in granted_to_anybody(log, "executePix")] == [2]
+    assert [exchange.number for exchange in results_without_valid_token(log, "executePix")] == [2]
 
 
 # -- stand-ins ------------------------------------------------------------------------------------------------------

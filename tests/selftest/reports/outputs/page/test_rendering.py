@@ -13,7 +13,7 @@ from reports.observed.earlier_runs import record_of
 from reports.outputs.conformance_json import document_of
 from reports.outputs.page.figures import tile
 from reports.outputs.page.rendering import page_title, summary_html
-from reports.outputs.page.templates import frame
+from reports.outputs.page.templates import template_of_page
 from reports.result.run import Note, NoteKind, Observation, Run
 from reports.result.verdicts import RequirementResult, Verdict
 from reports.showing.evidence import ShownExchange, ShownRequest, ShownResponse
@@ -146,7 +146,9 @@ class TestWhatIsShownIsText:
     def test_the_page_permits_only_its_own_scripts(self):
         """The security policy of the page permits two scripts by their digests, and forbids to fetch anything."""
         parts = dict.fromkeys(("title", "run_count", "test_data", "version"), "")
-        source = frame("1 + 1").render(**parts, additional_summary={"prefix": []}, table_head=[], outcomes={})
+        source = template_of_page("1 + 1").render(
+            **parts, additional_summary={"prefix": []}, table_head=[], outcomes={}
+        )
         policy = re.search(r'Content-Security-Policy" content="([^"]*)"', source)[1]
 
         assert policy.startswith("default-src &#39;none&#39;; ")

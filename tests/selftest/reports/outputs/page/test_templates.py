@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.outputs.page.templates import frame, template
+from reports.outputs.page.templates import template, template_of_page
 from reports.sentences.language import ENGLISH
 from spec.message import say
 
@@ -87,7 +87,7 @@ def test_comments_of_a_command_are_translated_and_lines_are_not():
 
 def test_a_page_permits_two_scripts_by_their_digests():
     """The security policy of a page permits its two scripts by their digests, and no fetch. Another script has another digest."""
-    policy, policy_of_another_script = (frame(script).globals["policy"] for script in ("draw()", "draw(2)"))
+    policy, policy_of_another_script = (template_of_page(script).globals["policy"] for script in ("draw()", "draw(2)"))
 
     assert policy.startswith("default-src 'none'; ")
     assert policy.count("'sha256-") == policy_of_another_script.count("'sha256-") == 2

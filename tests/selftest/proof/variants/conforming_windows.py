@@ -3,7 +3,7 @@
 from environments.sandbox import Service
 from tests.selftest.proof.mutants.making_faults import json_members
 from tests.selftest.proof.registry import declare_variant
-from tests.selftest.proof.variants.lawful_making import empty_answer, json_answer
+from tests.selftest.proof.variants.conforming_making import empty_answer, json_answer
 
 NOW_CLOSED = {"code": 99, "data": {"reason": "closed"}}
 

@@ -6,14 +6,14 @@ import re
 
 from environments.sandbox import Response, Service
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import (
+from tests.selftest.proof.variants.conforming_making import (
     ActsInTurn,
     AddsFieldsInTurn,
     RewritesAnswers,
     WritesNumbersVerbatim,
     number_as_written,
 )
-from tests.selftest.proof.variants.lawful_scopes import UNREAD
+from tests.selftest.proof.variants.conforming_scopes import UNREAD
 
 
 def _shuffled(value):
@@ -53,7 +53,7 @@ WRITTEN = {
 class Writes(Service):
     """The sandbox with another way to write JSON."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def render(self, status, body, headers=()):
         response = super().render(status, body, headers)
@@ -108,7 +108,7 @@ class LabelsInTurn(RewritesAnswers, ActsInTurn):
     """Every answer to an operation has another Content-Type, each of which says JSON."""
 
     WAYS = MEDIA_TYPES
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def changed(self, request, response):
         others = ((name, value) for name, value in response.headers if name.lower() != "content-type")
@@ -126,7 +126,7 @@ class Pads(Service):
     """The sandbox, whose executions carry a member of some size."""
 
     SIZE = 0
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def execution_result(self, transfer):
         return super().execution_result(transfer) | {"receipt": "A" * self.SIZE}

@@ -6,7 +6,7 @@ import uuid
 
 from environments.sandbox import Response, Service
 from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import (
+from tests.selftest.proof.variants.conforming_making import (
     AddsFieldsInTurn,
     RefusesDifferently,
     declined_registration,
@@ -16,8 +16,8 @@ from tests.selftest.proof.variants.lawful_making import (
     number_as_written,
     problem_answer,
 )
-from tests.selftest.proof.variants.lawful_pending_keys import DeletesWhatIsNotThere
-from tests.selftest.proof.variants.lawful_registrations import (
+from tests.selftest.proof.variants.conforming_pending_keys import DeletesWhatIsNotThere
+from tests.selftest.proof.variants.conforming_registrations import (
     DuplicatesAreWelcome,
     RefusesDuplicates,
     ShowsTheRandomKey,

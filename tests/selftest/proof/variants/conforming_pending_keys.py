@@ -3,7 +3,7 @@
 from environments.sandbox import Key, Refusal, Service
 from environments.sandbox.service import Registration
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import (
+from tests.selftest.proof.variants.conforming_making import (
     ForgetsKeys,
     RefusesDifferently,
     RemembersThePast,
@@ -12,7 +12,7 @@ from tests.selftest.proof.variants.lawful_making import (
     empty_answer,
     json_answer,
 )
-from tests.selftest.proof.variants.lawful_scopes import DELETION
+from tests.selftest.proof.variants.conforming_scopes import DELETION
 
 DELETED = {
     "Nothing": {},
@@ -28,7 +28,7 @@ class Deletes(Service):
     """The sandbox with another answer to a deletion."""
 
     ANSWER = {}
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def delete_pix_key(self, request, account_id):
         super().delete_pix_key(request, account_id)

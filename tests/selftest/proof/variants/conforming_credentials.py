@@ -5,7 +5,7 @@ import secrets
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS
 from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
-from tests.selftest.proof.variants.lawful_making import (
+from tests.selftest.proof.variants.conforming_making import (
     RefusesTokensDifferently,
     declined_registration,
     empty_answer,
@@ -112,7 +112,7 @@ OPEN = {
 for _name, _operations in OPEN.items():
     declare_variant(
         "open", _name, f"No token is asked for by {', '.join(_operations)}.", OpenTo,
-        OPEN=_operations, SENT_THE_SAME=True, hides=NO_REFUSAL if "listAccounts" in _operations else (),
+        OPEN=_operations, GETS_THE_REQUESTS_OF_THE_SANDBOX=True, hides=NO_REFUSAL if "listAccounts" in _operations else (),
     )  # fmt: skip
 
 
@@ -180,7 +180,7 @@ class ReadsTellTheScopeWith401(Service):
             raise Refusal(401, "The token does not reach so far.")
 
 
-# -- tokens of other kinds than the sandbox has, and lawful ways of refusing a wrong one
+# -- tokens of other kinds than the sandbox has, and conforming ways of refusing a wrong one
 
 _REFUSALS = {"form": 400, "algorithm": 403, "exp": 419, "nbf": 425, "sub": 404, "signature": 422}
 

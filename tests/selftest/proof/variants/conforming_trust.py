@@ -6,7 +6,7 @@ from dataclasses import replace
 from environments.sandbox import Refusal, Service
 from spec.interface import operations_reached
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import empty_answer, html_answer, json_answer
+from tests.selftest.proof.variants.conforming_making import empty_answer, html_answer, json_answer
 
 ODD = ("x-forwarded-for", "forwarded", "x-original-url", "x-http-method-override", "x-user-id", "x-internal", "cookie")
 """Headers that a filter may look at."""

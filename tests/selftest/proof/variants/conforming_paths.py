@@ -6,7 +6,7 @@ from dataclasses import replace
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING_OPERATIONS
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import (
+from tests.selftest.proof.variants.conforming_making import (
     RefusesDifferently,
     empty_answer,
     html_answer,
@@ -82,7 +82,7 @@ for _name, _way in {
 }.items():
     declare_variant(
         "other method", f"OtherMethodsGet{_name}", f"A method that a path does not have gets {_name}.", RefusesDifferently,
-        refuses_so=lambda self, refusal: refusal.status == 405, say_no=staticmethod(_way), SENT_THE_SAME=True,
+        refuses_so=lambda self, refusal: refusal.status == 405, say_no=staticmethod(_way), GETS_THE_REQUESTS_OF_THE_SANDBOX=True,
     )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ class Small(Service):
 for _path, _body in ((414, 413), (431, 413), (400, 400), (404, 422), (413, 429)):
     declare_variant(
         "size limit", f"TooMuchGets{_path}And{_body}", f"A long path gets {_path}, a large body {_body}.",
-        Small, PATH_STATUS=_path, BODY_STATUS=_body, SENT_THE_SAME=_body != 429,
+        Small, PATH_STATUS=_path, BODY_STATUS=_body, GETS_THE_REQUESTS_OF_THE_SANDBOX=_body != 429,
     )  # fmt: skip
 declare_variant("size limit", "TakesOnlyShortBodies", "A body has at most 200 bytes.", Small, BODY=200)
 

@@ -5,8 +5,8 @@ import uuid
 from environments.sandbox import Key, Refusal, Service
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import RemembersThePast
-from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
+from tests.selftest.proof.variants.conforming_making import RemembersThePast
+from tests.selftest.proof.variants.conforming_registrations import RefusesDuplicates
 
 _UNGRANTED = ("registerPixKey.pixKeyType.*", "registerPixKey.Key.example")
 _NOTHING_GRANTED = ("registerPixKey.*", "deletePixKey.*")

@@ -5,7 +5,7 @@ from secrets import token_urlsafe
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
-from tests.selftest.proof.variants.lawful_making import json_answer
+from tests.selftest.proof.variants.conforming_making import json_answer
 
 _ANSWER = ("json", "status", "envelope.shape", "shape")
 _RESULT = ("json*", "status", "envelope.*")

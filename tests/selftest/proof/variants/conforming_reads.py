@@ -3,7 +3,7 @@
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS
 from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
-from tests.selftest.proof.variants.lawful_making import (
+from tests.selftest.proof.variants.conforming_making import (
     RewritesAnswers,
     empty_answer,
     html_answer,

@@ -6,7 +6,7 @@ import uuid
 from environments.sandbox import Refusal, Service
 from environments.sandbox.protocol import text_field
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import (
+from tests.selftest.proof.variants.conforming_making import (
     AddsFieldsInTurn,
     RefusesDifferently,
     declined_registration,
@@ -16,7 +16,7 @@ from tests.selftest.proof.variants.lawful_making import (
     profile_path,
     with_keys,
 )
-from tests.selftest.proof.variants.lawful_scopes import DELETION
+from tests.selftest.proof.variants.conforming_scopes import DELETION
 from tests.selftest.proof.variants.profiles import UNDELETED
 
 IN_TURN = {
@@ -34,7 +34,7 @@ for _name, _ways in IN_TURN.items():
         f"{_name} is another one each time.",
         AddsFieldsInTurn,
         REGISTRATIONS=_ways,
-        SENT_THE_SAME=True,
+        GETS_THE_REQUESTS_OF_THE_SANDBOX=True,
     )
 declare_variant(
     "registration result",
@@ -182,7 +182,7 @@ class ShowsTheRandomKey(Service):
 class HidesMostOfTheKey(Service):
     """Key shows the last two characters of the key."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def registration_key(self, registration):
         return f"***{registration.key.key[-2:]}"

@@ -8,8 +8,8 @@ from email.utils import format_datetime
 
 from environments.sandbox import Refusal, Service
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import html_answer, json_answer, text_answer
-from tests.selftest.proof.variants.lawful_scopes import EXECUTION
+from tests.selftest.proof.variants.conforming_making import html_answer, json_answer, text_answer
+from tests.selftest.proof.variants.conforming_scopes import EXECUTION
 
 MONEY = ("executePix", "createPix", "transferExternal", "transferInternal", "transferP2p")
 

@@ -1,6 +1,6 @@
 """Bodies with several unusual members at once. A fault may need two of them, and one request shows more.
 
-`drawing.py` asks for these bodies. It also has the coverage phase of Schemathesis, which changes one member of a body
+`cases.py` asks for these bodies. It also has the coverage phase of Schemathesis, which changes one member of a body
 at a time.
 
 A round is a list of bodies in which every member has every value once. Each member has the values in an order of its
@@ -24,10 +24,10 @@ from tests.traffic.case import (
     TYPES_EXCEPT_RANDOM,
     Case,
     Members,
-    documented_members,
     harmless_path_parameter,
     has_permitted_amounts,
     texts_that_name_own_account,
+    usual_body,
     with_synthetic_identifiers,
 )
 from tests.traffic.unusual_texts import HALF_A_PAIR, LETTERS, LONG_WITH_ALL_UNUSUAL, ONE_DIGIT
@@ -60,7 +60,7 @@ _KEYS_OF_NO_TYPE = ("", ONE_DIGIT, LONG_WITH_ALL_UNUSUAL)
 
 def has_several_members(operation: str, profile: Profile) -> bool:
     """True if the usual body of an operation has two members or more, so that several of them can be unusual."""
-    members = documented_members(operation, profile)
+    members = usual_body(operation, profile)
     return members is not None and len(members) > 1
 
 
@@ -72,13 +72,13 @@ def cases_of_every_run(operation: str, profile: Profile) -> list[Case]:
     """
     members = _usual_members(operation, profile)
     if operation != "registerPixKey":
-        return _safe_cases([dict.fromkeys(members, value) for value in _ALIKE], operation, profile)
-    # The coverage phase (`drawing.py`) sends these keys with the usual type.
+        return _harmless_cases([dict.fromkeys(members, value) for value in _ALIKE], operation, profile)
+    # The coverage phase (`cases.py`) sends these keys with the usual type.
     other_types = [name for name in TYPES_EXCEPT_RANDOM if name != members["pixKeyType"]]
     bodies = [
         {**members, "pixKeyType": key_type, "pixKey": key} for key_type, key in product(other_types, _KEYS_OF_NO_TYPE)
     ]
-    return _safe_cases(bodies, operation, profile)
+    return _harmless_cases(bodies, operation, profile)
 
 
 @st.composite
@@ -97,15 +97,15 @@ def rounds(draw: st.DrawFn, operation: str, profile: Profile, values: Sequence[A
         values_of_member = _values_of(operation, name, values)
         values_by_name[name] = [values_of_member[index] for index in order]
     bodies = _bodies_of_round(values_by_name, members, texts_that_name_own_account(operation, profile))
-    return tuple(_safe_cases(bodies, operation, profile))
+    return tuple(_harmless_cases(bodies, operation, profile))
 
 
 def _usual_members(operation: str, profile: Profile) -> Members:
     """Names and values of the members of a usual body; empty if the operation has no body."""
-    return documented_members(operation, profile) or {}
+    return usual_body(operation, profile) or {}
 
 
-def _safe_cases(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
+def _harmless_cases(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
     """A request for each of these bodies whose amounts are permitted. The requests can do no harm.
 
     A made-up text replaces every text that may name somebody. The requests are not sent yet.

@@ -2,8 +2,8 @@
 
 from environments.sandbox import Service
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import AddsFieldsInTurn
-from tests.selftest.proof.variants.lawful_scopes import UNREAD
+from tests.selftest.proof.variants.conforming_making import AddsFieldsInTurn
+from tests.selftest.proof.variants.conforming_scopes import UNREAD
 
 
 def _nested(depth):
@@ -48,7 +48,7 @@ for _name, _fields in EXTRAS.items():
         f"An execution result has {_name} beside its own.",
         AddsFieldsInTurn,
         EXECUTIONS=(_fields,),
-        SENT_THE_SAME=True,
+        GETS_THE_REQUESTS_OF_THE_SANDBOX=True,
     )
 for _name in ("OneMember", "300Members", "90LevelsMore"):
     declare_variant(

@@ -4,7 +4,7 @@ from itertools import count
 
 from environments.sandbox import Refusal, Service
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import (
+from tests.selftest.proof.variants.conforming_making import (
     ActsInTurn,
     AddsFieldsInTurn,
     RefusesDifferently,
@@ -12,7 +12,7 @@ from tests.selftest.proof.variants.lawful_making import (
     json_answer,
     number_as_written,
 )
-from tests.selftest.proof.variants.lawful_scopes import EXECUTION
+from tests.selftest.proof.variants.conforming_scopes import EXECUTION
 
 
 @variant("number")
@@ -76,7 +76,9 @@ IN_TURN = {
 }
 
 for _name, (_fact, _ways) in IN_TURN.items():
-    declare_variant("execution result", _name, _fact, AddsFieldsInTurn, EXECUTIONS=_ways, SENT_THE_SAME=True)
+    declare_variant(
+        "execution result", _name, _fact, AddsFieldsInTurn, EXECUTIONS=_ways, GETS_THE_REQUESTS_OF_THE_SANDBOX=True
+    )
 declare_variant(
     "execution result", "DateInManyDigits", "The date has more digits than are worth computing with.",
     AddsFieldsInTurn, EXECUTIONS=({"date": number_as_written("9" * 2_000)},),
@@ -166,7 +168,7 @@ class AnExpiredCodeIsACodeIn200(Expired):
 class RepeatsTheResult(Service):
     """A code that was executed gets the same result again, and no money moves."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def check_prepared(self, transfer):
         return
@@ -181,7 +183,7 @@ class RepeatsTheResult(Service):
 class ARepeatIsACodeIn200(Service):
     """A code that was executed gets a 200 with code 409."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def refusal(self, refusal):
         return json_answer(200, {"code": 409, "data": {}}) if refusal.status == 409 else super().refusal(refusal)
@@ -255,7 +257,7 @@ def _behind(sign):
 class MasksInTurn(ActsInTurn):
     """The sandbox, whose executions hide the document in another way each time."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def execution_result(self, transfer):
         return super().execution_result(transfer) | {"document": next(self.ways)(transfer.payee.document)}

@@ -15,7 +15,7 @@ import pytest
 from environments.profiles.loading import load
 from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import read_json
-from tests.traffic.case import JSON, Case, documented_members, safe_cases
+from tests.traffic.case import JSON, Case, harmless_cases, usual_body
 from tests.traffic.invalid import invalid_requests
 
 SANDBOX = load("sandbox")
@@ -27,7 +27,7 @@ EXAMPLES = 40
 
 @cache
 def drawing(profile_name: str = "sandbox") -> Any:
-    from tests.traffic.drawing import Drawing  # it loads Schemathesis, which most self-tests do without
+    from tests.traffic.drawing.cases import Drawing  # it loads Schemathesis, which most self-tests do without
 
     return Drawing(SANDBOX if profile_name == "sandbox" else BANK)
 
@@ -52,7 +52,7 @@ WITH_BODIES = ["registerPixKey", "deletePixKey", *PREPARING_OPERATIONS]
 
 def part_with_a_documented_member(operation: str, bodies: list[Mapping[str, Any]]) -> float:
     """Which part of the bodies have a documented member: 0.5 is one half."""
-    members = set(documented_members(operation, SANDBOX))
+    members = set(usual_body(operation, SANDBOX))
     bodies_with_a_member = [body for body in bodies if members & body.keys()]
     return len(bodies_with_a_member) / len(bodies)
 
@@ -163,7 +163,7 @@ def test_hooks_leave_nothing_for_the_last_look(operation):
     """Off a sandbox each text of a drawn request is made up by the suite (`pixconf-…`), or is a documented key type.
 
     Only a registration may have an account of the profile. The hooks of Schemathesis see to that while it draws. So
-    `safe_cases`, which looks at each request once more, leaves none out. It may only change the account of a key that is
+    `harmless_cases`, which looks at each request once more, leaves none out. It may only change the account of a key that is
     hard to delete.
     """
     accounts_of_profile = set(BANK.accounts)
@@ -172,7 +172,7 @@ def test_hooks_leave_nothing_for_the_last_look(operation):
     for case in cases:
         texts_in_requests |= {case.path_parameter or "", *texts(json.loads(case.body or b"null"))}
     texts_not_made_up = {text for text in texts_in_requests if text and SYNTHETIC_PREFIX not in text}
-    cases_that_may_be_sent = list(safe_cases(cases, BANK))
+    cases_that_may_be_sent = list(harmless_cases(cases, BANK))
     permitted_accounts = accounts_of_profile if operation == "registerPixKey" else set()
 
     assert texts_not_made_up <= {"PHONE", "EMAIL", "CNPJ", "CPF"} | permitted_accounts
@@ -183,9 +183,9 @@ def test_hooks_leave_nothing_for_the_last_look(operation):
 
 @pytest.mark.parametrize("amount", [3.01, 0, -1, True, 10**40])
 def test_no_amount_is_sent_that_no_hook_filtered(amount):
-    """Off a sandbox `safe_cases` leaves out a request whose amount is above that of the profile (3), or not above 0.
+    """Off a sandbox `harmless_cases` leaves out a request whose amount is above that of the profile (3), or not above 0.
 
-    `safe_cases` is the last look at a drawn request, and does not trust the hooks that filter amounts before.
+    `harmless_cases` is the last look at a drawn request, and does not trust the hooks that filter amounts before.
     """
 
     def transfer_of(value):
@@ -193,7 +193,7 @@ def test_no_amount_is_sent_that_no_hook_filtered(amount):
 
     permitted = transfer_of(3)
 
-    assert list(safe_cases([transfer_of(amount), permitted], BANK)) == [permitted]
+    assert list(harmless_cases([transfer_of(amount), permitted], BANK)) == [permitted]
 
 
 def is_of_class(value: Any) -> dict[str, bool]:

@@ -10,7 +10,7 @@ from collections import Counter
 from environments.sandbox import Server, Service
 from tests.selftest.proof.mutants.making_faults import json_members, without_self
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import (
+from tests.selftest.proof.variants.conforming_making import (
     DROPPED,
     DropsConnections,
     html_answer,
@@ -18,7 +18,7 @@ from tests.selftest.proof.variants.lawful_making import (
     problem_answer,
     text_answer,
 )
-from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
+from tests.selftest.proof.variants.conforming_trouble import LocksCallersOut
 
 SOON = (("Retry-After", "0"),)
 IN_A_SECOND = (("Retry-After", "1"),)
@@ -182,7 +182,7 @@ class FewConnections(Server):
 class TakesFewConnections(Service):
     """The sandbox behind a server that takes `MOST` connections. `RESETS`: others are reset."""
 
-    SERVER = FewConnections
+    ON_THE_WIRE, SERVER = True, FewConnections
     MOST, RESETS = 2, False
 
 

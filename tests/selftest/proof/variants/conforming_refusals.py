@@ -4,7 +4,7 @@ import uuid
 
 from environments.sandbox import Refusal, Response, Service
 from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
-from tests.selftest.proof.variants.lawful_making import (
+from tests.selftest.proof.variants.conforming_making import (
     RefusesDifferently,
     WritesNumbersVerbatim,
     declined_registration,

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 from environments.profiles.loading import load
 from spec.interface import PREPARING_OPERATIONS
-from tests.traffic.case import documented_members, safe_cases
-from tests.traffic.combining import (
+from tests.traffic.case import harmless_cases, usual_body
+from tests.traffic.drawing.combining import (
     VALUES,
     VALUES_OF_FURTHER_ROUNDS,
     cases_of_every_run,
@@ -58,7 +58,7 @@ def test_all_members_of_some_bodies_are_alike(operation, value):
     """
     bodies = bodies_of(cases_of_every_run(operation, SANDBOX))
 
-    assert dict.fromkeys(documented_members(operation, SANDBOX), value) in bodies
+    assert dict.fromkeys(usual_body(operation, SANDBOX), value) in bodies
 
 
 def test_each_type_of_key_has_keys_that_fit_none():
@@ -82,7 +82,7 @@ def test_a_round_has_each_value_in_each_member(operation):
     """
     types_by_member = defaultdict(set)
     for body in bodies_of(drawn_round(operation, VALUES_OF_FURTHER_ROUNDS)):
-        for name in documented_members(operation, SANDBOX):
+        for name in usual_body(operation, SANDBOX):
             types_by_member[name].add(type(body[name]) if name in body else "missing")
 
     for types in types_by_member.values():
@@ -116,13 +116,13 @@ def test_a_seed_repeats_the_round(operation):
 
 @pytest.mark.parametrize("operation", WITH_SEVERAL_MEMBERS)
 def test_off_a_sandbox_nothing_is_left_for_the_last_look(operation):
-    """Off a sandbox a round has only requests that may be sent: `safe_cases`, the last look at them, leaves none out.
+    """Off a sandbox a round has only requests that may be sent: `harmless_cases`, the last look at them, leaves none out.
 
     Other requests are left out before, such as those whose amount the profile does not permit. So a round is smaller than
     on a sandbox, but has more than a third of its requests.
     """
     cases = [*cases_of_every_run(operation, BANK), *drawn_round(operation, VALUES, BANK)]
-    cases_that_may_be_sent = list(safe_cases(cases, BANK))
+    cases_that_may_be_sent = list(harmless_cases(cases, BANK))
 
     assert len(cases_that_may_be_sent) == len(cases)
     assert len(cases) > len(VALUES) / 3

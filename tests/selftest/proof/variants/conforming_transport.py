@@ -7,7 +7,12 @@ import zlib
 
 from environments.sandbox import Response, Service
 from tests.selftest.proof.registry import declare_variant, variant
-from tests.selftest.proof.variants.lawful_making import ActsInTurn, AddsHeaders, KnowsItsConnections, RewritesAnswers
+from tests.selftest.proof.variants.conforming_making import (
+    ActsInTurn,
+    AddsHeaders,
+    KnowsItsConnections,
+    RewritesAnswers,
+)
 
 
 def _raw_deflate(content):
@@ -133,7 +138,7 @@ declare_variant(
 class ExecutesSlowly(Service):
     """An execution takes 0.2 seconds."""
 
-    SENT_THE_SAME = True
+    GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def confirm(self, code):
         time.sleep(0.2)
@@ -176,7 +181,7 @@ declare_variant(
 )  # fmt: skip
 for _name, _headers in ((name, SETS[name]) for name in ALONE):
     declare_variant(
-        "header", f"Sends{_name}", f"Every answer has {_name}.", AddsHeaders, FURTHER=_headers, SENT_THE_SAME=_name != "Cookies"
+        "header", f"Sends{_name}", f"Every answer has {_name}.", AddsHeaders, FURTHER=_headers, GETS_THE_REQUESTS_OF_THE_SANDBOX=_name != "Cookies"
     )  # fmt: skip
 
 
