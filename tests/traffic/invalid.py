@@ -1,7 +1,7 @@
 """Invalid requests from tables: those that a requirement names, and those that Schemathesis cannot draw.
 
 Bodies that are no JSON, texts that are no UTF-8, queries, credentials and Content-Types are no part of the OpenAPI
-schema. So Schemathesis does not draw them (`drawing.py`), and the tables here have them.
+schema. So Schemathesis does not draw them (`drawing/cases.py`), and the tables here have them.
 
 The kind of an invalid request is the part that is unusual, and how: ("query", "long"). Each row of a table is a kind,
 with the value that replaces the usual one. `invalid_requests` makes a case (a request that is not sent yet) of each

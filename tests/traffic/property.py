@@ -5,8 +5,8 @@ asks for the findings. There are three sorts of requests:
 
 - Valid reads, because they change nothing.
 - The invalid requests of `invalid.py`.
-- Requests that Schemathesis draws from the OpenAPI schema (`drawing.py`). If one shows a deviation, parts of it are
-  sent, to find the smallest request that still shows it.
+- Requests that Schemathesis draws from the OpenAPI schema (`drawing/cases.py`). If one shows a deviation, parts of it
+  are sent, to find the smallest request that still shows it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.traffic.invalid import invalid_requests, other_invalid_requests, with
 from tests.traffic.together import Together
 
 if TYPE_CHECKING:
-    from tests.traffic.drawing import Drawing
+    from tests.traffic.drawing.cases import Drawing
 
 _DEFAULT_READS = 12
 """Valid requests to each operation that only reads: those of scenarios, sequences and this module together. A fault in
@@ -111,7 +111,7 @@ class Generation:
         """
         is_anything_to_draw = bool(self._examples)
         if is_anything_to_draw:
-            import tests.traffic.drawing  # noqa: F401 - for the thread
+            import tests.traffic.drawing.cases  # noqa: F401 - for the thread
 
             self._drawn = thread.submit(self._draw_all)
 
@@ -119,7 +119,7 @@ class Generation:
         """The requests to all operations for which `add_operation` was called. They are not sent yet."""
         if not self._examples:
             return []
-        from tests.traffic.drawing import Drawing
+        from tests.traffic.drawing.cases import Drawing
 
         drawing = Drawing(self._profile)
         self._drawing = drawing

@@ -207,7 +207,7 @@ def _requests_of_all_kinds(log: Log, operation: str) -> list[Exchange]:
     return [*log.of(operation, Invalid.IS_OBSERVED), *log.generated(operation)]
 
 
-# -- what is not tested outside a sandbox -----------------------------------------------------------------------------
+# -- what is unseen outside a sandbox -----------------------------------------------------------------------------
 
 
 def why_invalid_requests_showed_nothing(log: Log, profile: Profile, operation: str) -> Text:
@@ -276,7 +276,7 @@ def kinds_of_invalid_requests_that_tested_nothing(log: Log, profile: Profile, op
     if not kinds_that_tested_nothing:
         return ""
     return say(
-        "not tested outside a sandbox, because {malformed_operation} answered these requests like a valid request for "
+        "unseen outside a sandbox, because {malformed_operation} answered these requests like a valid request for "
         "an unknown account: {kinds}",
         malformed_operation=operation,
         kinds=kinds_in_words(kinds_that_tested_nothing),

@@ -4,8 +4,8 @@ A step of a sequence registers, deletes or lists its key, or reads the balance. 
 execute a transfer. Three modules share the work:
 
 - This module knows one sequence: its steps, its patterns, and how to send it.
-- `drawing.py` lets Hypothesis draw sequences, and chooses those that together have the most patterns. A pattern is a
-  few steps that a fault may need, such as a deletion right after a registration.
+- `drawing/step_sequences.py` lets Hypothesis draw sequences, and chooses those that together have the most patterns. A
+  pattern is a few steps that a fault may need, such as a deletion right after a registration.
 - `stateful.py` knows all sequences of a run: when they are sent, and what they show.
 """
 

@@ -5,8 +5,8 @@ the balance, and every answer is judged by the rules of its operation. On a sand
 execute transfers. If an answer deviates, parts of the sequence are sent, to find the shortest part that still shows
 the deviation. Parts of a sequence with an execution are not sent, because they would execute further transfers.
 
-`sequences.py` has the steps and sends one sequence. `drawing.py` draws them. tests/conformance/test_stateful.py asks
-for the findings.
+`sequences.py` has the steps and sends one sequence. `drawing/step_sequences.py` draws them.
+tests/conformance/test_stateful.py asks for the findings.
 """
 
 from __future__ import annotations
@@ -101,13 +101,13 @@ class DrawnSequences:
         they are drawn. Schemathesis is imported before the thread starts, because CPython 3.11 fails if two threads
         parse Python at once (`Generation.begin`).
         """
-        import tests.traffic.drawing  # noqa: F401 - here, because it takes most of a second
+        import tests.traffic.drawing.cases  # noqa: F401 - with Schemathesis; here, because it takes most of a second
 
         self._drawn = thread.submit(self._draw, seed, examples)
 
     def _draw(self, seed: int, examples: int) -> None:
         """Draw sequences of operations. Sequences with transfers are drawn only if transfers may be executed."""
-        from tests.traffic.drawing import draw_sequences
+        from tests.traffic.drawing.step_sequences import draw_sequences
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
         self._with_keys = draw_sequences(f"{seed} sequences", count, STEPS_OF_KEYS, patterns_of_keys)
@@ -220,7 +220,7 @@ class DrawnSequences:
         A short sequence explains a deviation better. Its parts are sent, each with a new key. Sequences with an
         execution are left out, because their parts would execute further transfers.
         """
-        from tests.traffic.drawing import search_for_shorter_sequence
+        from tests.traffic.drawing.step_sequences import search_for_shorter_sequence
 
         requests_left = _MOST_SHORTER_IN_ALL
         for findings in (self.findings_without_transfers, self.findings_with_transfers):
