@@ -262,6 +262,7 @@ def test_one_failed_handshake_does_not_make_the_target_unreachable():
         (FailureKind.DROPPED, [True, False, False, False]),
         (FailureKind.TIMEOUT, [False, False, False, False]),
     ],
+    ids=["no connection", "a dropped connection", "a time-out"],
 )
 def test_a_read_without_an_answer_is_sent_again(kind, is_resent_each_time, backoff):
     """A request that only reads fails four times in the same way. The list says after which failures it is sent again.
@@ -277,6 +278,7 @@ def test_a_read_without_an_answer_is_sent_again(kind, is_resent_each_time, backo
 @pytest.mark.parametrize(
     ("kind", "is_resent"),
     [(FailureKind.NO_CONNECTION, True), (FailureKind.DROPPED, False), (FailureKind.TIMEOUT, False)],
+    ids=["no connection", "a dropped connection", "a time-out"],
 )
 def test_an_execution_without_an_answer_is_sent_again_only_if_no_connection_was_made(kind, is_resent, backoff):
     """An execution that found no connection was never sent, so it is sent again. Otherwise it may have moved money."""

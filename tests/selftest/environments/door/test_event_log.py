@@ -25,16 +25,28 @@ def test_a_record_sees_what_another_run_writes(tmp_path):
     assert record.events() == record_of_other_run.events()
 
 
-@pytest.mark.parametrize("path", ["/dev/full", ".", "link"], ids=["a device", "a folder", "a symbolic link"])
-@pytest.mark.parametrize(
-    "use",
-    [lambda journal: journal.fault(), lambda journal: journal.events(), lambda journal: journal.write(CODE, "sent")],
-    ids=["is it whole", "read it", "write to it"],
-)
-def test_a_journal_that_is_no_regular_file_is_an_error(use, path, tmp_path):
-    """The journal (the file of the transaction codes that runs sent) is never read or written there.
+def ask_for_its_fault(journal):
+    """Ask what is wrong with a journal."""
+    journal.fault()
 
-    A link could lead to a file that somebody else chose. What is at the path stays as it is.
+
+def read_it(journal):
+    """Read the events of a journal."""
+    journal.events()
+
+
+def write_to_it(journal):
+    """Write an event to a journal."""
+    journal.write(CODE, "sent")
+
+
+@pytest.mark.parametrize("path", ["/dev/full", ".", "link"], ids=["a device", "a folder", "a symbolic link"])
+@pytest.mark.parametrize("use", [ask_for_its_fault, read_it, write_to_it])
+def test_a_journal_that_is_no_regular_file_is_an_error(use, path, tmp_path):
+    """The journal is the file of the transaction codes that runs sent. At its path is a device, a folder or a link.
+
+    It is never read or written there, because a link could lead to a file that somebody else chose. What is at the path
+    stays as it is: the target of the link, and the device.
     """
     target_of_link = tmp_path / "target"
     target_of_link.write_text("unchanged")

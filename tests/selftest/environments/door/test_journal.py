@@ -193,22 +193,32 @@ def delete_count(path):
 
 
 COUNT_FAULT = "journal.count is missing, edited, or not signed with the key of the journal"
-# by name, what happens to the journal, and the fault that is found afterwards
-ACCIDENTS = {
-    "deleted": (Path.unlink, "it has 0 lines and had 7"),
-    "cut at a line end": (cut_last_line, "it has 6 lines and had 7"),
-    "edited": (edit_a_line, "line 4 was edited"),
-    "without its key": (delete_key, COUNT_FAULT),
-    "cut, and its count written": (cut_and_write_count, COUNT_FAULT),
-    "cut, and its count edited": (cut_and_edit_count, COUNT_FAULT),
-    "without its count": (delete_count, COUNT_FAULT),
-}
 
 
-@pytest.mark.parametrize(("do_damage", "fault"), ACCIDENTS.values(), ids=ACCIDENTS)
+@pytest.mark.parametrize(
+    ("do_damage", "fault"),
+    [
+        (Path.unlink, "it has 0 lines and had 7"),
+        (cut_last_line, "it has 6 lines and had 7"),
+        (edit_a_line, "line 4 was edited"),
+        (delete_key, COUNT_FAULT),
+        (cut_and_write_count, COUNT_FAULT),
+        (cut_and_edit_count, COUNT_FAULT),
+        (delete_count, COUNT_FAULT),
+    ],
+    ids=[
+        "deleted",
+        "cut at a line end",
+        "edited",
+        "without its key",
+        "cut, and its count written",
+        "cut, and its count edited",
+        "without its count",
+    ],
+)
 def test_no_code_of_the_profile_is_sent_after_an_accident(do_damage, fault, service, tmp_path):
     """The journal (a file of the transaction codes that runs sent) is damaged after a run that sent two codes, for example
-    because somebody deletes or edits it, or restores an older copy, which lacks the last line.
+    because somebody deletes or edits it, or restores an older copy, which lacks the last line. It has seven lines before.
 
     A third code, of which the damaged journal says nothing, may have been sent before the damage. So a later run does
     not send it, with the valid token or without one. The message says that no code of the profile (the settings of the
@@ -270,8 +280,8 @@ def test_no_journal_is_started_in_a_folder_that_others_can_write(service, tmp_pa
         staging_journal(tmp_path).start()
 
 
-@pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
-def test_after_a_damage_the_codes_that_the_old_journal_names_are_not_sent_again(accident, service, tmp_path):
+@pytest.mark.parametrize("do_damage", [delete_count, cut_last_line], ids=["without its count", "cut at a line end"])
+def test_after_a_damage_the_codes_that_the_old_journal_names_are_not_sent_again(do_damage, service, tmp_path):
     """A run sends two transaction codes, and then the journal (the file of the codes that were sent) is damaged.
 
     The option --new-journal starts another one, and keeps the damaged file under another name. After that a run sends a
@@ -280,7 +290,6 @@ def test_after_a_damage_the_codes_that_the_old_journal_names_are_not_sent_again(
     first_run = ManualRun(service, tmp_path)
     first_run.execute(CODE)
     first_run.execute(OTHER_CODE)
-    do_damage, _ = ACCIDENTS[accident]
     do_damage(first_run.journal)
     text_of_damaged_journal = first_run.journal.read_text()
 
@@ -467,33 +476,23 @@ def test_the_outcome_of_an_execution_is_unknown_if_it_was_sent_and_not_answered(
     assert outcome_of_execution(exchange) is outcome
 
 
-BODIES_WITH_A_RESULT = {
-    "the result itself": EXECUTION_RESULT | {"status": "PENDING"},
-    "a list in data": {"data": [{"bank": "341", "branch": "0001", "value": 10.5}]},
-    "another name": {"transfer": {"account": "12345", "key": "a@b.example", "value": 10.5}},
-    "behind a refusal": b'{"code": 409} {"code": 409, "data": {"id": "TX-1", "status": "PENDING", "value": 10.5}}',
-    "three members": {"data": {"id": "TX-1", "status": "PENDING", "value": 10.5, "name": "", "error": None, "date": 0}},
-}
-"""Bodies of refusals with status 409 that have parts of an execution result, which contradicts the refusal."""
-BODIES_WITHOUT_A_RESULT = {
-    "two members": {"data": {"id": "TX-1", "status": "EXPIRED", "error": None, "message": ""}},
-    "an error in data": {"data": {"status": "REFUSED", "error": "expired", "message": "no", "type": "CODE"}},
-    "an error of Spring": {
-        "timestamp": "2026-01-01",
-        "status": 409,
-        "error": "Conflict",
-        "message": "no",
-        "path": "/v1",
-    },
-    "an error of RFC 9457": {"type": "https://bank.example/e", "status": 409, "title": "no", "detail": "no", "id": "1"},
-    "an error with a name": {"name": "Conflict", "message": "no", "status": "error", "id": "7", "date": "2026-01-01"},
-    "a result without values": {"data": dict.fromkeys(EXECUTION_RESULT)},
-    "only an id and DONE": {"code": 409, "data": {"id": "TX-1", "status": "DONE"}},
-}
-"""Bodies of refusals with status 409 that are usual errors."""
-
-
-@pytest.mark.parametrize("body", BODIES_WITH_A_RESULT.values(), ids=BODIES_WITH_A_RESULT)
+@pytest.mark.parametrize(
+    "body",
+    [
+        EXECUTION_RESULT | {"status": "PENDING"},
+        {"data": [{"bank": "341", "branch": "0001", "value": 10.5}]},
+        {"transfer": {"account": "12345", "key": "a@b.example", "value": 10.5}},
+        b'{"code": 409} {"code": 409, "data": {"id": "TX-1", "status": "PENDING", "value": 10.5}}',
+        {"data": {"id": "TX-1", "status": "PENDING", "value": 10.5, "name": "", "error": None, "date": 0}},
+    ],
+    ids=[
+        "a result without an envelope",
+        "three members in a list in data",
+        "three members outside of data",
+        "a second JSON text behind a refusal",
+        "three members with values, and three without",
+    ],
+)
 def test_a_refusal_that_carries_a_result_has_an_unknown_outcome(body):
     """The execution is refused with status 409, but the body has an execution result, so money may have moved.
 
@@ -504,7 +503,33 @@ def test_a_refusal_that_carries_a_result_has_an_unknown_outcome(body):
     assert outcome_of_execution(answer("executePix", body, status=409)) is Outcome.UNKNOWN
 
 
-@pytest.mark.parametrize("body", BODIES_WITHOUT_A_RESULT.values(), ids=BODIES_WITHOUT_A_RESULT)
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"data": {"id": "TX-1", "status": "EXPIRED", "error": None, "message": ""}},
+        {"data": {"status": "REFUSED", "error": "expired", "message": "no", "type": "CODE"}},
+        {
+            "timestamp": "2026-01-01",
+            "status": 409,
+            "error": "Conflict",
+            "message": "no",
+            "path": "/v1",
+        },
+        {"type": "https://bank.example/e", "status": 409, "title": "no", "detail": "no", "id": "1"},
+        {"name": "Conflict", "message": "no", "status": "error", "id": "7", "date": "2026-01-01"},
+        {"data": dict.fromkeys(EXECUTION_RESULT)},
+        {"code": 409, "data": {"id": "TX-1", "status": "DONE"}},
+    ],
+    ids=[
+        "two members with values, and two without",
+        "an error in data, with members that errors have, too",
+        "an error of Spring",
+        "an error of RFC 9457",
+        "an error with a name",
+        "a result without values",
+        "only an id and DONE",
+    ],
+)
 def test_a_refusal_without_a_result_is_refused(body):
     """The execution is refused with status 409. Members such as `id` or `message` are part of usual errors, too.
 
@@ -665,20 +690,31 @@ def test_a_journal_that_breaks_while_a_transfer_is_prepared_leaves_no_executions
     assert manual_run.door.guard.journal_trouble == f"{journal.path} is no file: name another place in journal"
 
 
-CODES_THAT_MUST_NOT_BE_SENT = {
-    "a dot, which changes the path": ".",
-    "two dots, which change the path": "..",
-    "the token, which would be written into logs as part of the path": "Tok-3n.Of-The_Service",
-    "the token in small letters with a beginning": "x-tok-3n.of-the_service",
-    "a blank": "a b",
-    "a letter outside ASCII": "é",
-    "more than 200 characters, which is rather a page": "1" * 201,
-    "the id of a requirement, for which a report would take it": "executePix.id.type",
-    "the code of the profile in small letters, which is sent anyway": CODE.lower(),
-}
-
-
-@pytest.mark.parametrize("code", CODES_THAT_MUST_NOT_BE_SENT.values(), ids=CODES_THAT_MUST_NOT_BE_SENT)
+@pytest.mark.parametrize(
+    "code",
+    [
+        ".",
+        "..",
+        "Tok-3n.Of-The_Service",
+        "x-tok-3n.of-the_service",
+        "a b",
+        "é",
+        "1" * 201,
+        "executePix.id.type",
+        CODE.lower(),
+    ],
+    ids=[
+        "a dot, which changes the path",
+        "two dots, which change the path",
+        "the token, which would be written into logs as part of the path",
+        "the token in small letters with a beginning",
+        "a blank",
+        "a letter outside ASCII",
+        "more than 200 characters, which is rather a page",
+        "the id of a requirement, for which a report would take it",
+        "the code of the profile in small letters, which is sent anyway",
+    ],
+)
 def test_an_impossible_prepared_code_is_not_sent(service, code, tmp_path):
     """The service prepares a transfer and answers with a text that cannot be its code. The run does not send that text.
 

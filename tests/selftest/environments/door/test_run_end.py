@@ -288,44 +288,65 @@ def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
     assert requests_by_path == {"/v1/pix": 1, "/v1/accounts": 37}
 
 
-@pytest.mark.parametrize(
-    ("operation", "account", "key", "generated_traffic", "is_sent"),
-    [
-        ("deletePixKey", ACCOUNT, PROFILE_KEY, "", True),
-        ("listPixKeys", ACCOUNT, "", "", True),
-        ("deletePixKey", ACCOUNT, PROFILE_KEY, "deletePixKey", False),
-        ("deletePixKey", ACCOUNT, "pixconf-1@example.com", "", False),
-        ("deletePixKey", "pixconf-0", "", "", False),
-        ("listPixKeys", "pixconf-0", "", "", False),
-        ("listPixKeys", ACCOUNT, "", "listPixKeys", False),
-    ],
-    ids=[
-        "the deletion of the key",
-        "the list of its account",
-        "a generated deletion of the key",
-        "the deletion of another key",
-        "a deletion at a made-up account",
-        "the list of a made-up account",
-        "a generated list",
-    ],
-)
-def test_only_requests_that_clean_up_a_key_of_the_run_are_sent_at_the_end(
-    operation, account, key, generated_traffic, is_sent, service, tmp_path
-):
-    """limits.requests is spent, except for the requests that are kept for cleaning up. The run registered one key.
-
-    Only the deletion of that key, and a list of its account, are sent then. A generated request is one that the
-    property tests drew (`generated_traffic` names its operation). A request that was not sent has the number 0.
+@pytest.fixture
+def run_that_may_only_clean_up(service, tmp_path):
+    """A run that registered PROFILE_KEY at ACCOUNT and has spent limits.requests, but for the part that is kept for
+    cleaning up.
     """
     manual_run = ManualRun(service, tmp_path, requests=20, is_sandbox=True)
     registration = {"pixKey": PROFILE_KEY, "pixKeyType": "EMAIL"}
     manual_run.client.send("registerPixKey", ACCOUNT, json=registration, valid=True)
     for _ in range(20):
         send_a_read(manual_run)
-    exchange = manual_run.client.of_generator(generated_traffic).send(operation, account, json={"pixKey": key})
-    was_sent = exchange.number > 0
+    return manual_run
 
-    assert was_sent is is_sent
+
+@pytest.mark.parametrize(
+    ("operation", "body"),
+    [("deletePixKey", {"pixKey": PROFILE_KEY}), ("listPixKeys", None)],
+    ids=["the deletion of the key", "the list of its account"],
+)
+def test_requests_that_clean_up_a_key_of_the_run_are_sent_at_the_end(operation, body, run_that_may_only_clean_up):
+    """limits.requests is spent, except for the requests that are kept for cleaning up. The run registered one key."""
+    exchange = run_that_may_only_clean_up.client.send(operation, ACCOUNT, json=body)
+    was_sent = exchange.number > 0  # a request that is not sent has the number 0
+
+    assert was_sent
+
+
+@pytest.mark.parametrize(
+    ("operation", "account", "key"),
+    [
+        ("deletePixKey", ACCOUNT, "pixconf-1@example.com"),
+        ("deletePixKey", "pixconf-0", ""),
+        ("listPixKeys", "pixconf-0", ""),
+    ],
+    ids=["the deletion of another key", "a deletion at a made-up account", "the list of a made-up account"],
+)
+def test_other_requests_for_keys_are_not_sent_at_the_end(operation, account, key, run_that_may_only_clean_up):
+    """limits.requests is spent, except for the requests that are kept for cleaning up.
+
+    These requests do not delete the key that the run registered, and do not list its account.
+    """
+    exchange = run_that_may_only_clean_up.client.send(operation, account, json={"pixKey": key})
+    was_sent = exchange.number > 0  # a request that is not sent has the number 0
+
+    assert not was_sent
+
+
+@pytest.mark.parametrize(
+    ("operation", "key"), [("deletePixKey", PROFILE_KEY), ("listPixKeys", "")], ids=["a deletion of the key", "a list"]
+)
+def test_generated_requests_are_not_sent_at_the_end(operation, key, run_that_may_only_clean_up):
+    """A generated request is one that the property tests drew. It tests the service and does not clean up.
+
+    So it is not sent, even if it names the key that the run registered.
+    """
+    client_of_property_tests = run_that_may_only_clean_up.client.of_generator(operation)
+    exchange = client_of_property_tests.send(operation, ACCOUNT, json={"pixKey": key})
+    was_sent = exchange.number > 0  # a request that is not sent has the number 0
+
+    assert not was_sent
 
 
 def test_no_wait_is_longer_than_limits_duration():

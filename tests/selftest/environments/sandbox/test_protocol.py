@@ -124,6 +124,7 @@ def test_a_body_that_is_no_json_object_is_refused(body, status, message):
         ("application/json; charset=latin-1", 415),
         ("", 415),
     ],
+    ids=["JSON", "JSON in UTF-8, with capitals", "a text", "JSON in another encoding", "no media type"],
 )
 def test_a_body_must_be_json_in_utf_8_by_its_header(content_type, status):
     """Another Content-Type is refused with 415. With the right one the empty object {} is refused for its content (400)."""
@@ -133,6 +134,7 @@ def test_a_body_must_be_json_in_utf_8_by_its_header(content_type, status):
 @pytest.mark.parametrize(
     ("value", "cents"),
     [(0.01, 1), (1.5, 150), (7, 700), (MAX_NUMBER, MAX_NUMBER * 100), (MAX_NUMBER - 1, (MAX_NUMBER - 1) * 100)],
+    ids=["0.01", "1.5", "7", "the greatest amount", "one less than the greatest amount"],
 )
 def test_the_sandbox_reads_an_amount_as_an_integer_of_cents(value, cents):
     """The number in the body is read as it is written, so that no amount differs by the error of a float."""
