@@ -171,7 +171,7 @@ def test_the_server_of_the_sandbox_stops_although_a_connection_is_open(monkeypat
     """A client has got an answer, and keeps its connection open without a word. The server stops and closes it."""
     monkeypatch.setattr("environments.sandbox.server._Handler.timeout", None)
     with Server(Service()) as server:
-        connection = socket.create_connection(server.base_url[7:].split(":"))
+        connection = socket.create_connection(server.base_url.removeprefix("http://").split(":"))
         connection.sendall(b"GET /v1/accounts HTTP/1.1\r\nHost: x\r\n\r\n")
         while not connection.recv(65_536).endswith(b"}"):
             continue
@@ -191,7 +191,8 @@ def test_the_command_prints_curl_lines_that_work():
     command = [sys.executable, "-m", "environments.sandbox", "--port", "0"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT}
     with subprocess.Popen(command, **pipes) as sandbox:
-        lines = [sandbox.stdout.readline() for _ in range(7)]
+        number_of_lines = 7  # all that the command prints while it serves
+        lines = [sandbox.stdout.readline() for _ in range(number_of_lines)]
         curls = [shlex.split(line) for line in lines if line.startswith("curl")]
         outputs = [json.loads(subprocess.check_output([*curl, "-s"])) for curl in curls]
         sandbox.send_signal(signal.SIGTERM)

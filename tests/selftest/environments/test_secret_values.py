@@ -21,8 +21,10 @@ def secrets():
 
 
 def test_a_code_that_becomes_known_is_hidden_in_output(manual_run):
-    """A run learns a third transaction code, for example because a service prepared a transfer. Before, it is any
-    text."""
+    """A run knows two transaction codes and learns a third one, for example because a service prepared a transfer.
+
+    Before that, the text of the code is shown as any other text. Afterwards its number is shown in its place.
+    """
     display = Display(manual_run.secrets)
     shown_before = display.without_known_values("PREPARED-77")
     manual_run.secrets.learn("code", "PREPARED-77")
@@ -33,7 +35,8 @@ def test_a_code_that_becomes_known_is_hidden_in_output(manual_run):
 
 
 def test_a_code_that_becomes_known_is_written_to_the_journal_before_it_is_sent(manual_run):
-    """A run learns a third transaction code. From then on the door, through which every request goes, guards it.
+    """A run knows two transaction codes and learns a third one. From then on the door, through which every request goes,
+    guards it: before the code is sent, the journal says so.
 
     The journal is the file from which later runs know which codes were sent.
     """

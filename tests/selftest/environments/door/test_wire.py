@@ -129,7 +129,9 @@ def tls_with_encrypted_key(certificates):
 
 
 def test_everything_goes_through_the_proxy_of_the_profile(certificates, tls_with_encrypted_key, tmp_path):
-    """A run goes through the proxy in its settings, which gets a CONNECT and nothing else. HTTPS_PROXY is not read.
+    """A run goes through the proxy in its settings, which gets a CONNECT and nothing else. The service gets the request.
+
+    The variable HTTPS_PROXY is not read; here it has an address at which nothing listens.
 
     The client key has a passphrase, which is nowhere in the files and the output of the run.
     """

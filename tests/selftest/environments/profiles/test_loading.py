@@ -174,8 +174,9 @@ class TestFindingTheFile:
 class TestAnInvalidProfile:
     @pytest.mark.parametrize(("first_lines", "rest", "message"), list(refused_profiles()))
     def test_a_problem_of_a_profile_is_one_line(self, first_lines, rest, message):
-        """Each profile (the settings of a run) has a mistake. The message names the place and what was expected.
+        """Each profile (the settings of a run) has a mistake. The message names the line, the place and what was expected.
 
+        For example the third line `limits: {timeuot: 3}` gives `3: limits.timeuot: unknown key; did you mean "timeout"?`.
         A secret in the place of a name is not shown.
         """
         assert refusal_message(first_lines + rest) == message
@@ -274,12 +275,13 @@ REFUSED_ADDRESSES = [(address, message) for message, addresses in ADDRESSES["ref
 class TestAddresses:
     @pytest.mark.parametrize(("address", "message"), REFUSED_ADDRESSES)
     def test_a_wrong_address_is_described_and_not_repeated(self, address, message):
-        """The address of the service is `base_url` in the profile, or the option --base-url. It may hold a password.
+        """The address of the service is `base_url` in the profile, or the option --base-url. It may hold a password, as in
+        https://me:s3cr3t@bank.example.
 
-        So the message says what is wrong with it, and does not show it.
+        So the message says what is wrong with it ("an address with a user name or password"), and does not show it.
         """
         message_about_profile = refusal_message(f'base_url: "{address}"\nauth: {{token_env: A}}')
-        message_about_option = refusal_message(ADDRESS_AND_TOKEN, address)
+        message_about_option = refusal_message(ADDRESS_AND_TOKEN, base_url=address)
 
         assert message_about_profile == f"1: base_url: {message}"
         assert message_about_option == f"--base-url: {message}"
@@ -288,10 +290,11 @@ class TestAddresses:
     def test_an_address_is_kept_in_its_usual_form(self, address, usual_form):
         """The address of the service is `base_url` in the profile, or the option --base-url.
 
-        It is kept without a slash at the end, with scheme and host in small letters. It may have a port and a path.
+        It is kept without a slash at the end, with scheme and host in small letters. It may have a port and a path. For
+        example HTTPS://BANK.example/a/ becomes https://bank.example/a.
         """
         of_profile = loaded_profile(f'base_url: "{address}"\nauth: {{token_env: A}}').base_url
-        of_option = loaded_profile(ADDRESS_AND_TOKEN, address).base_url
+        of_option = loaded_profile(ADDRESS_AND_TOKEN, base_url=address).base_url
 
         assert of_profile == usual_form
         assert of_option == usual_form
@@ -304,7 +307,7 @@ class TestAddresses:
         exact = "auth: {token_env: A}\nbase_url_is_exact: true\nbase_url: https://bank.example/pix/V1\n"
 
         assert loaded_profile(exact).base_url == "https://bank.example/pix/V1"
-        assert loaded_profile(exact, "https://bank.example/v1/").base_url == "https://bank.example/v1"
+        assert loaded_profile(exact, base_url="https://bank.example/v1/").base_url == "https://bank.example/v1"
 
     def test_the_address_of_a_proxy_may_end_in_v1(self):
         """Only the address of the service is followed by paths that begin with /v1."""
