@@ -242,9 +242,9 @@ def test_every_way_to_select_narrows_what_is_sent(options, operations_that_may_b
     ],
 )  # fmt: skip
 def test_an_option_of_pytest_that_leaves_tests_out_is_a_selection(name, option, monkeypatch):
-    """The report names it, because the verdict of a run that left tests out is at best partial.
+    """The report names the option, because the verdict of a run that left tests out is at best partial.
 
-    Without such an option there is no selection (None).
+    Without such an option there is no selection (None). Here each option gets the same value, a list with the text x.
     """
     config = collected_tests().config
     selection_without_option = selection_in_words(config)
@@ -256,7 +256,7 @@ def test_an_option_of_pytest_that_leaves_tests_out_is_a_selection(name, option, 
 
 
 class FailsInThreePlaces(Service):
-    """Both results have a member of another type, and one list fails."""
+    """Both documented results have a member of another type, and one list fails with status 500."""
 
     def execution_result(self, transfer):
         return super().execution_result(transfer) | {"digit": 6}
@@ -269,34 +269,37 @@ class FailsInThreePlaces(Service):
 
 
 def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
-    """--last-failed selects the requirements that failed when they were last tested. In the first of five runs three fail.
+    """--last-failed selects the requirements that failed when they were last tested. Here these are three.
 
-    A run about another requirement keeps these failures. Then --last-failed selects the three, and they fail again. When the service is repaired, they pass. After that nothing
-    is selected, and nothing is sent (exit status 5).
+    A run about another requirement keeps these failures. Then a run with --last-failed tests the three again. When the
+    service is repaired, they pass. After that --last-failed selects nothing, and nothing is sent (exit status 5).
     """
-    runs = []
-    for service, selected in (
-        (FailsInThreePlaces, ["-k", "executePix or registerPixKey or listEntries"]),
-        (Service, ["-k", "listAccounts.json"]),
-        (FailsInThreePlaces, ["--last-failed"]),
-        (Service, ["--last-failed"]),
-        (Service, ["--last-failed", "-q"]),
-    ):
-        with Server(service(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
-            profile = write_profile(tmp_path, server.base_url, allow=["read", "register-keys", "execute"])
-            result = run_suite(profile, *selected)
-            runs.append({row["id"]: row["verdict"] for row in result.document["requirements"]})
-    first_run, other_selection, failing_again, repaired, nothing_failed = runs
 
-    failed = {id for id, verdict in first_run.items() if verdict == "fail"}
-    assert failed == {"executePix.digit.type", "registerPixKey.Message.type", "listEntries.serverError"}
-    assert other_selection.keys() == {"listAccounts.json"}
-    assert failing_again == dict.fromkeys(failed, "fail")
-    assert repaired == dict.fromkeys(failed, "pass")
-    assert nothing_failed == {}
-    assert result.status == 5
-    assert result.document["traffic"]["requests"] == 0
+    def run_of(service_class, *options):
+        with Server(service_class(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
+            profile = write_profile(tmp_path, server.base_url, allow=["read", "register-keys", "execute"])
+            return run_suite(profile, *options)
+
+    three_fail = run_of(FailsInThreePlaces, "-k", "executePix or registerPixKey or listEntries")
+    about_another = run_of(Service, "-k", "listAccounts.json")
+    three_fail_again = run_of(FailsInThreePlaces, "--last-failed")
+    repaired = run_of(Service, "--last-failed")
+    nothing_failed = run_of(Service, "--last-failed", "-q")
+
+    failed = {"executePix.digit.type", "registerPixKey.Message.type", "listEntries.serverError"}
+    assert set(three_fail.messages_with_verdict("fail")) == failed
+    assert verdicts_of(about_another).keys() == {"listAccounts.json"}
+    assert verdicts_of(three_fail_again) == dict.fromkeys(failed, "fail")
+    assert verdicts_of(repaired) == dict.fromkeys(failed, "pass")
+    assert verdicts_of(nothing_failed) == {}
+    assert nothing_failed.status == 5
+    assert nothing_failed.document["traffic"]["requests"] == 0
     assert (
         "NOTHING-SELECTED: nothing failed when it was last tested here, so --last-failed selects nothing"
-        in result.output
+        in nothing_failed.output
     )
+
+
+def verdicts_of(result):
+    """The verdict of each requirement that a run selected, by its id."""
+    return {row["id"]: row["verdict"] for row in result.document["requirements"]}

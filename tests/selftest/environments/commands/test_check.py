@@ -355,7 +355,7 @@ def test_a_check_may_only_read():
     def open_client(profile):
         permissions.append(profile.allow)
         raise UnreachableError("nobody is asked here")
-        yield
+        yield  # never reached, but it makes the function a context manager
 
     check_of_profile(load("sandbox"), open_client)
 

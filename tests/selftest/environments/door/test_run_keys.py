@@ -576,7 +576,7 @@ def test_a_key_of_the_profile_is_reported_with_its_type_and_place_only(history):
     """A report names a key of the profile by its type and its place in the list `pix_keys`, because its value is
     personal.
 
-    The profile has the settings of the run.
+    The profile (the settings of the run) has three keys, and the CPF is the third one.
     """
     history.list_shows().register(PROFILE_CPF, key_type="CPF")
     [key_of_run] = history.keys_to_clean_up
@@ -1033,7 +1033,8 @@ def test_a_listed_key_of_another_account_may_be_older_than_the_run(history):
     """A key that the list of another account shows is not deleted there if no list of that account was read before the
     run.
 
-    The key may have been there before. It was registered for a made-up account.
+    The key may have been there before. The run registered it for a made-up account. The list is read twice, because one
+    list may show an older state.
     """
     history.list_shows().begin_run().register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
     history.list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT).list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT)
@@ -1045,7 +1046,7 @@ def test_at_an_account_outside_the_profile_nothing_is_cleaned_up(history):
     """A run deletes nothing at an account that its profile (its settings) does not have, even if a list there shows its
     key.
 
-    The key was registered for a made-up account.
+    The key was registered for a made-up account. The list is read twice, because one list may show an older state.
     """
     history.list_shows().list_shows(account=UNKNOWN_ACCOUNT).begin_run()
     history.register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
