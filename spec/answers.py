@@ -583,6 +583,9 @@ def _is_execution_result(members: Mapping[str, Any]) -> bool:
     return len(_filled_members(members)) > len(operations()["executePix"].result) // 2
 
 
+# -- signs of success, and the objects inside an answer --------------------------------------------------------------
+
+
 def _says_success(response: Response) -> bool:
     """True if the answer says that the request succeeded: its status is DONE, or its member `Success` is true."""
     return _says_done(response) or _success_is_true(response)

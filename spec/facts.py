@@ -98,6 +98,7 @@ def merged_facts(answers: Iterable[Facts]) -> Facts:
     types_of_answers = [_types_by_pointer(facts) for facts in facts_of_answers]
     absences = set[Fact]()
     for pointer in {pointer for pointer, _ in union}:
+        # {ABSENT} for an answer that has the object around the member, but not the member.
         if any(_types_at(pointer, types) == {ABSENT} for types in types_of_answers):
             absences.add((pointer, ABSENT))
     return union | absences
@@ -269,7 +270,7 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
         if isinstance(value, list):
             items.extend(value)
     facts_inside = _facts_of_members(objects, depth - 1)
-    if items:
+    if items:  # items of arrays, and members whose names may be data, are both under *
         facts_inside[ANY] = facts_inside.get(ANY, set()) | _facts_of(items, depth - 1)
     for name, inner_facts in facts_inside.items():
         facts.update((f"/{name}{pointer}", type_name) for pointer, type_name in inner_facts)

@@ -94,7 +94,7 @@ class Listing:
     | `shows` | a text that may be a key is this key |
     | `shows_elsewhere` | the list has the key, but not at `key_at` |
     | `may_show` | any part of the list may be the key; in doubt it is true |
-    | `may_hide` | a masked text of the list may be the key |
+    | `may_show_masked` | a masked text of the list may be the key |
     | `hides_keys` | any key at `key_at` is masked or cut |
     """
 
@@ -236,7 +236,7 @@ class Listing:
         if before:
             masked_texts = masked_texts - before._masked_texts
         has_too_many = len(masked_texts) > _MOST_MASKED
-        return has_too_many or any(_may_hide_key(text, key) for text in masked_texts)
+        return has_too_many or any(_may_show_key_masked(text, key) for text in masked_texts)
 
     @property
     def incomplete(self) -> Text:
@@ -357,7 +357,7 @@ def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
         yield value
         return
     name, *further_parts = pointer_parts
-    if isinstance(value, list):
+    if isinstance(value, list):  # the parts of a pointer are texts, also if they are indexes
         members = {str(index): item for index, item in enumerate(value)}
     else:
         members = value if isinstance(value, dict) else {}
@@ -376,7 +376,8 @@ def _values_with_holders(
     """The values inside `value` at a JSON pointer in which * is every item, each with the objects around it.
 
     The first of these objects (`holders`) is the item of the list, and the last one has the value as a member. Objects
-    around the item do not count, because what they say is about all items.
+    around the item do not count, because what they say is about all items. `holders` and `is_in_an_item` are for the
+    recursive calls: what is known from the parts of the pointer before.
     """
     if not pointer_parts:  # the end of the pointer
         yield value, holders
@@ -456,7 +457,7 @@ def may_be_random_key(text: str) -> bool:
     return not _OF_ANOTHER_TYPE.fullmatch(text)
 
 
-def _may_hide_key(masked_text: str, key: str) -> bool:
+def _may_show_key_masked(masked_text: str, key: str) -> bool:
     """True if a masked text may be the key: the key has the visible pieces of the text, in the same order.
 
     `+55*******4321` has the pieces `55` and `4321`. A text that is no number must also begin and end as the key does. A
@@ -494,8 +495,8 @@ def _letters_and_digits_of_key(key: str) -> str:
 def is_masked_form_of(text: str, key: str) -> bool:
     """True if the text may be the key with some of its characters hidden: `m***@b.example` for `maria@b.example`.
 
-    Unlike in `_may_hide_key`, the visible punctuation counts, and the text must be the whole key: `***4321` with a key
-    that ends in 4321, but not `***-4321`.
+    Unlike in `_may_show_key_masked`, punctuation counts, and both ends must agree: `***4321` may be a key that ends in
+    4321, but `***-4321` is not.
     """
     if not _is_masked_or_cut(text):
         return False

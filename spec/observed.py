@@ -174,8 +174,9 @@ def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
     heads = {fingerprint[:_HEAD_OF_A_FINGERPRINT] for fingerprint in fingerprints}
     if is_unanswered or len(heads) > 1:
         return False
-    # The fingerprints are compared element by element, such as the third word of each body. If a fingerprint is shorter
-    # than the others, its missing elements are None.
+    # The fingerprints are compared element by element, such as the third word of each body. An element may differ only
+    # where the references differ from each other. If a fingerprint is shorter than the others, its missing elements are
+    # None.
     for element, *reference_elements in zip_longest(*fingerprints):
         varies_among_references = len(set(reference_elements)) > 1  # such as a request id: it differs in every answer
         if element not in reference_elements and not varies_among_references:

@@ -162,7 +162,7 @@ def _line_about_ignored_malformed_requests(document: RunDocument) -> Iterator[st
     if operations:
         each_once = list(dict.fromkeys(operations))
         yield (
-            f"not tested outside a sandbox: malformed requests to {listed(each_once)}, answered like valid requests "
+            f"unseen outside a sandbox: malformed requests to {listed(each_once)}, answered like valid requests "
             "for an unknown account (the report names them)"
         )
 

@@ -267,7 +267,7 @@ def _lines_about_transfers(plan: Plan, profile: Profile) -> Iterator[str]:
     if sends_malformed_bodies and not profile.is_sandbox:
         # Such a body names an account that nobody has. If the service answers "no such account" before it looks at the
         # body, the run cannot see whether the service checks the body.
-        yield "not tested outside a sandbox: malformed bodies, if a service first looks up their synthetic account"
+        yield "unseen outside a sandbox: malformed bodies, if a service first looks up their synthetic account"
 
 
 def _lines_about_executions(plan: Plan, profile: Profile) -> Iterator[str]:
@@ -289,7 +289,7 @@ def _lines_about_executions(plan: Plan, profile: Profile) -> Iterator[str]:
     if valid and not profile.is_sandbox:
         # Outside a sandbox an execution moves real money. So each code is executed once, and never while another
         # execution is on the wire.
-        yield "not tested outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
+        yield "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
     if not valid and not plan.codes_sent_before:
         yield f"no execution: {_why_no_execution(plan)}"
 

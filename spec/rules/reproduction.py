@@ -105,8 +105,8 @@ class Reproduction:
 
         They were sent in parallel with others, and got another kind of answer when they were sent again, alone. For
         example, a key that exists was "not found". The list is empty unless the run has at least three kinds of such
-        refusals (_REFUSALS_THAT_SHOW_A_MIX_UP). For a service that limits the number of parallel requests refuses some
-        of them, too, but with the same one or two statuses.
+        refusals (_REFUSALS_THAT_SHOW_A_MIX_UP), because a service that only limits the number of parallel requests
+        refuses some of them with the same one or two statuses.
         """
         answered_differently = self.answered_differently_alone
         kinds_in_parallel = set(map(refusal_or_failure, answered_differently))
@@ -121,7 +121,7 @@ class Reproduction:
         """The exchanges whose request got a different kind of answer when it was sent again, alone.
 
         A request that was sent in parallel with others is sent again, alone, if it was refused or deviates. The second
-        answer counts then: it supersedes the first one. These exchanges are the first ones.
+        answer counts then: it supersedes the first one. The list has the exchanges with the first answers.
         """
         superseded = numbers_superseded(self.exchanges)
         answered_differently = []

@@ -141,10 +141,8 @@ def is_fully_visible(document: str) -> bool:
 def lacks_leading_zeros(document: str) -> bool:
     """True if the digits are a whole CPF or CNPJ without its leading zeros: 1234567890 for 012.345.678-90.
 
-    The service has probably stored the document as a number.
-
-    So all of the document is visible. A document that is cut short gives True by chance in two of a hundred cases,
-    because so many numbers have the check digits of a CPF or a CNPJ.
+    The service has probably stored the document as a number, so only zeros are missing. A document that is cut short
+    gives True by chance in two of a hundred cases, because so many numbers have the check digits of a CPF or a CNPJ.
     """
     text = _normalized(document)
     if not _NUMBER.fullmatch(text):  # digits without a 0 in front, as a number is written
@@ -185,7 +183,8 @@ def _normalized(document: str) -> str:
     the begin is read, because the regular expressions of this module would take much time.
     """
     without_markup = re.sub(r"<[^<>]*>", "", html.unescape(document[:_MOST_CHARACTERS_WITH_MARKUP]))
-    text = unicodedata.normalize("NFKC", without_markup.replace("…", "*")).upper()
+    with_one_sign = without_markup.replace("…", "*")  # NFKC would make three dots of this one sign
+    text = unicodedata.normalize("NFKC", with_one_sign).upper()
     visible = (character for character in text if unicodedata.category(character) not in _INVISIBLE)
     # Digits of other scripts, such as Arabic ones, become 0 to 9. Other characters are kept.
     text = "".join(str(unicodedata.decimal(character, character)) for character in visible)

@@ -38,7 +38,7 @@ def test_generated_requests(
     three, such as "serverError". Each has its own test.
     """
     requirement_id = f"{operation}.{end_of_id}"
-    findings = generation.judge(operation)  # with the answers, and the results of all requirements of the operation
+    findings = generation.findings_of(operation)  # with the results of all its requirements
     answers = [exchange for _, exchange in findings.cases_with_answers]
     session.run.generated.count_answers(operation, answers, findings.why_incomplete)  # the report shows the numbers
     not_exercised_unless(answers, findings.why_incomplete or "nothing to send: supply accounts")

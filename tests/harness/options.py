@@ -59,6 +59,7 @@ def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) 
     parser.optparser.error = refuse_usage  # type: ignore[method-assign]
     group = parser.getgroup("conformance")
     if not pluginmanager.hasplugin("xdist"):
+        # The public method `addoption` refuses short options in small letters, which pytest reserves for itself.
         group._addoption("-n", "--numprocesses", help=SUPPRESS)
     return group
 
@@ -87,7 +88,11 @@ def _plugins_not_loaded(pluginmanager: pytest.PytestPluginManager) -> Iterator[s
             yield plugin.name
 
 
-def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
+_LARGEST_NUMBER = 10**12
+"""The largest number that an option may have if it has no upper limit. It only keeps absurd numbers away. A choice."""
+
+
+def whole_number(least: int, most: int = _LARGEST_NUMBER) -> Callable[[str], int]:
     """A function for argparse that turns the text of an option into a whole number from `least` to `most`.
 
     The function raises ArgumentTypeError for any other text, such as "-1" or "1e3".
@@ -98,7 +103,7 @@ def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
         is_number = text.isascii() and text.isdecimal()
         is_in_range = is_number and least <= int(text) <= most
         if not is_in_range:
-            has_upper_limit = most < 10**12  # the default only keeps absurd numbers away, so it is not mentioned
+            has_upper_limit = most < _LARGEST_NUMBER
             up_to = f" to {most}" if has_upper_limit else ""
             raise ArgumentTypeError(f"expected a whole number from {least}{up_to}, got {text!r}")
         return int(text)

@@ -84,7 +84,7 @@ class Pen:
             record.args = tuple(map(self._clean_argument, record.args))
         try:
             text = record.getMessage()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError):  # the values do not fit the template, which is a fault of the library
             text = str(record.msg)
         record.msg = self._display.without_known_values(text)
         record.args = ()  # the text has them already

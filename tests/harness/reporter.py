@@ -101,8 +101,8 @@ class Reporter:
     def begin(self, config: pytest.Config) -> None:
         """Remove the files of an earlier run from the folder, and ask the runner of GitHub to ignore commands.
 
-        Otherwise a line that a service wrote could be executed as a command. `::stop-commands::WORD` makes the runner
-        ignore commands until `::WORD::` is printed.
+        The runner could otherwise execute a line that a service wrote. `::stop-commands::WORD` makes the runner ignore
+        commands until `::WORD::` is printed.
         """
         if self.folder:
             remove_outputs(self.folder)

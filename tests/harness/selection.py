@@ -43,7 +43,7 @@ MARKERS = (
     "property: generated traffic",
 )
 """The markers of conformance tests, as `pytest --markers` prints them."""
-_LONGEST = 100
+_LONGEST_QUOTE = 100
 """Characters of a text of the user that an error message repeats. A choice: it leaves room for the message in a line of
 a CI log."""
 _MOST_SIMILAR = 3
@@ -167,13 +167,13 @@ def ids_of(expression: str) -> frozenset[str]:
     Raises UsageError, in one line, if it is no valid expression.
     """
     try:
-        return _ids_of(ast.parse(expression.strip(), mode="eval").body)
+        return _ids_of_part(ast.parse(expression.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         expected = "expected ids of requirements, or of groups of them, with and, or, not and parentheses"
         raise pytest.UsageError(f"-k: {_quoted(expression)}: {expected}") from None
 
 
-def _ids_of(node: ast.expr) -> frozenset[str]:
+def _ids_of_part(node: ast.expr) -> frozenset[str]:
     """The ids of the requirements that a part of a -k expression selects. Raises ValueError for an unknown operator.
 
     The expression is read by the parser of Python, as pytest does. The parser reads an id such as `executePix.status`
@@ -181,11 +181,11 @@ def _ids_of(node: ast.expr) -> frozenset[str]:
     """
     match node:
         case ast.BoolOp(op=ast.And(), values=parts):
-            return frozenset.intersection(*map(_ids_of, parts))
+            return frozenset.intersection(*map(_ids_of_part, parts))
         case ast.BoolOp(values=parts):  # `or`, which is the only other one
-            return frozenset.union(*map(_ids_of, parts))
+            return frozenset.union(*map(_ids_of_part, parts))
         case ast.UnaryOp(op=ast.Not(), operand=part):
-            return frozenset(requirements()) - _ids_of(part)
+            return frozenset(requirements()) - _ids_of_part(part)
         case ast.Name() | ast.Attribute():
             return ids_in_group(ast.unparse(node), "-k")
     raise ValueError(node)
@@ -242,7 +242,7 @@ def _ids_and_groups() -> Iterator[str]:
 
 def _quoted(text: str) -> str:
     """A text of the user as an error message repeats it: one line, printable and short."""
-    return shortened(printable(one_line(text)), _LONGEST)
+    return shortened(printable(one_line(text)), _LONGEST_QUOTE)
 
 
 def selection_in_words(config: pytest.Config) -> str | None:
@@ -416,12 +416,12 @@ def selection_of(requirements: Collection[str], profile: Profile) -> Selection:
     needed: set[str] = set()
     for requirement_id in requirements:
         tested.update(_tested_operations(requirement_id, profile))
-        needed.update(_prerequisites(requirement_id, profile))
+        needed.update(_operations_needed_for(requirement_id, profile))
     permitted = frozenset(operation for operation in tested | needed if permits(profile, operation))
     return Selection(frozenset(requirements), permitted & tested, permitted)
 
 
-def _prerequisites(requirement_id: str, profile: Profile) -> Iterator[str]:
+def _operations_needed_for(requirement_id: str, profile: Profile) -> Iterator[str]:
     """The operations that must be called before or after, so that a requirement about another operation can be tested.
 
     For example a key is registered before it can be deleted. `FURTHER_OPERATIONS` lists them.
@@ -450,6 +450,7 @@ def _tested_operations(requirement_id: str, profile: Profile) -> tuple[str, ...]
     if operation is not None:
         return (operation,)
     for group in OPERATIONS_FOR_GENERAL_REQUIREMENTS:
-        if permits(profile, group[0]):  # operations of a group need the same permission
+        # The first operation decides. The caller leaves out other operations of the group that are not permitted.
+        if permits(profile, group[0]):
             return group
     return ()

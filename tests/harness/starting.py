@@ -94,7 +94,7 @@ def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
     take_selection_from_pytest(config)
     other_run = config.getoption("compare_with")
     if other_run is not None:
-        config.option.compare_with = read_run(Path(other_run))
+        config.option.compare_with = read_run(Path(other_run))  # from here on the run itself instead of its path
     profile = _profile(config)
     file = config.getoption("resend_code")
     if not file:
@@ -295,7 +295,7 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
         raise pytest.UsageError(f"--report-dir: {error}") from None
     except OSError as error:
         raise pytest.UsageError(f"--report-dir: {folder} cannot be written: {error.strerror}") from None
-    if hasattr(config.option, "htmlpath"):
+    if hasattr(config.option, "htmlpath"):  # pytest-html is installed
         config.option.htmlpath = str(folder / PAGE)
         config.option.self_contained_html = True
     return folder

@@ -164,7 +164,7 @@ def synthetic_text(text: str) -> str:
 def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
     """A path parameter for a request that is drawn at random: the text with a prefix, so that it names nobody.
 
-    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are tried, too. But a
+    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are also tried. But a
     transaction code gets the prefix in any case, because a real code would move money.
     """
     may_stay = profile.is_sandbox and operation != "executePix"
@@ -231,7 +231,8 @@ def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: 
     if isinstance(value, list):
         return [_with_leaves_changed(element, change, member) for element in value]
     is_text = isinstance(value, str) and value not in _TEXTS_THAT_NAME_NOBODY
-    return change(value, member) if is_text or _is_json_number(value) else value
+    may_name_somebody = is_text or _is_json_number(value)
+    return change(value, member) if may_name_somebody else value
 
 
 # -- bodies and path parameters that name nobody -----------------------------------------------------------------------
@@ -262,7 +263,7 @@ def usual_body(operation: str, profile: Profile) -> Members | None:
 def usual_body_with_synthetic_payer(operation: str, profile: Profile) -> Members | None:
     """The names and values in a complete body, like `usual_body`, but the payer of a transfer is made up.
 
-    For requests without a valid token: if the service accepted one, it would move no money of the profile.
+    It is for requests without a valid token: if the service accepted such a request, the profile would lose no money.
     """
     return _usual_body_with_payer(operation, profile, ())
 
@@ -341,7 +342,7 @@ def harmless_path_parameter(operation: str, profile: Profile) -> str | None:
 # -- what may be sent outside a sandbox --------------------------------------------------------------------------------
 
 _UNDELETABLE_KEY = re.compile(rf"(?:{SYNTHETIC_PREFIX})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
-"""Keys that a list may not show as they are, and that a deletion may not name: empty but for the mark, longer than 200
+"""Keys that a list may not show as they are, and that a deletion may not name: nothing but the mark, longer than 200
 characters (as for `_AMBIGUOUS_KEY` of the door), or with control characters or halves of surrogate pairs."""
 
 

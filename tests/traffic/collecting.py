@@ -101,7 +101,7 @@ class Findings:
         """Deviations that only randomly drawn requests show.
 
         For each deviation: the requirement, the finding that describes it, and the smallest request (case) that shows
-        it. For these alone a smaller request is looked for. A request with a known invalid part needs none, because the
+        it. For these alone a smaller request is searched. A request with a known invalid part needs none, because the
         name of the part explains the deviation.
         """
         cases_by_finding = self._cases_by_finding()

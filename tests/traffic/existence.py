@@ -209,7 +209,7 @@ def _is_sibling(candidate: Exchange, exchange: Exchange) -> bool:
 
     Method, body and path must be the same, except for the last fixed segment of the path. For example, a sibling of
     `/v1/pix/keys/ac-0001` is `/v1/pix/pixconf-123/ac-0001`. The sibling of an execution has a made-up code in the place
-    of the real one, so the last segment may differ there, too.
+    of the real one, so its last segment may also differ.
     """
     method_and_body = (exchange.request.method, exchange.request.body)
     if (candidate.request.method, candidate.request.body) != method_and_body:
@@ -302,7 +302,8 @@ def _exchange_to_show(harmless: list[Exchange], answers: list[Exchange], others:
 def _judgement_on_missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
     """The judgement whether an endpoint is found each time: one server of several may not know its path.
 
-    Other operations than those in OPERATIONS_WITH_A_STABLE_PATH may answer 404 for another reason, so they hold.
+    The judgement also holds for an operation that may answer 404 for another reason (that is not in
+    OPERATIONS_WITH_A_STABLE_PATH).
     """
     if operation not in OPERATIONS_WITH_A_STABLE_PATH:
         return holds()

@@ -1,7 +1,7 @@
 """Invalid requests from tables: those that a requirement names, and those that Schemathesis cannot draw.
 
 Bodies that are no JSON, texts that are no UTF-8, queries, credentials and Content-Types are no part of the OpenAPI
-schema. So Schemathesis does not draw them (`drawing.py`), and the tables here have them.
+schema. So Schemathesis does not draw them (`drawing/cases.py`), and the tables here have them.
 
 The kind of an invalid request is the part that is unusual, and how: ("query", "long"). Each row of a table is a kind,
 with the value that replaces the usual one. `invalid_requests` makes a case (a request that is not sent yet) of each
@@ -98,10 +98,10 @@ CONTENT_TYPES = {
 MORE_CONTENT_TYPES = {"XML": "application/xml"}
 """A further Content-Type, for registrations and deletions only."""
 UNREADABLE = {"cut short": b'{"' + _MARK, "no UTF-8": b'{"pixKey": "' + _MARK + b'\xff\xfe"}'}
-"""Bodies that no reader can understand as a request. So deletions for an account of the profile have them, too.
+"""Bodies that no service can understand as a request. So deletions for an account of the profile also have them.
 
-A careless reader may understand the bodies below as a request to delete all keys. Such deletions name an account of the
-profile on a sandbox only."""
+A careless service may understand the bodies below as a request to delete all keys. Deletions with these bodies name an
+account of the profile on a sandbox only."""
 TEXTS = {
     "empty": b"",
     **UNREADABLE,
@@ -422,8 +422,8 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
 def _deletion_for_own_account(case: Case, profile: Profile) -> Case:
     """The deletion `case` for an account of the profile instead of a made-up account.
 
-    It is the same case if the profile has no account, or if its body for deletions does not have the text `{key}`,
-    which is replaced by a key: then nobody knows which key of the account a service would delete.
+    The result is `case` itself if the profile has no account; or if the body of the profile for deletions does not have
+    the placeholder `{key}`, because nobody knows then which key of the account a service would delete.
     """
     body_in_profile = profile.requests.get(case.operation)
     names_a_key = body_in_profile is None or "{key}" in str(body_in_profile.json)
@@ -445,7 +445,7 @@ def _member_of_key(members: Members) -> str:
 def _objects_with_odd_members(members: Members) -> Values:
     """Two unusual bodies: one with each member twice, and one with a large member that is not documented.
 
-    By the words that describe them. `members` are the names and values in a usual body.
+    The result has them by the words that describe them. `members` are the names and values in a usual body.
     """
     text = as_bytes(members)
     without_closing_brace, without_opening_brace = text[:-1], text[1:]
@@ -458,9 +458,9 @@ def _objects_with_odd_members(members: Members) -> Values:
 def _unreadable_transfers_of_own_account(members: Members) -> Values:
     """Bodies of transfers that cannot be read to their end, but name an account of the profile at their beginning.
 
-    By the words that describe them. A lenient service may look the account up, and only then fail to read the rest, so
-    these bodies test more of the service than bodies that name no account. None has a readable amount, so none can
-    become a transfer. `members` are the names and values in a usual body.
+    The result has them by the words that describe them. A lenient service may look the account up, and only then fail
+    to read the rest, so these bodies test more of the service than bodies that name no account. No body has a readable
+    amount, so no service can make a transfer of it. `members` are the names and values in a usual body.
     """
     without_amount = as_bytes({name: value for name, value in members.items() if name != AMOUNT})
     cut_short = without_amount.removesuffix(b"}")

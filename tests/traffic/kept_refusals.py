@@ -1,4 +1,4 @@
-"""A refusal that a service keeps: after a wrong token for a code or an account, it refuses the valid token, too.
+"""A refusal that a service keeps: after a wrong token for a code or an account, it also refuses the valid token.
 
 A cache may keep a 401 for a path, and answer the next caller with it. So a request with the same code, or for the same
 account, is sent with the valid token, then with a wrong one, then with the valid one again. The codes do not exist. The
@@ -6,7 +6,7 @@ registrations have a body that cannot be read, so they register nothing. `at_tim
 
 A conforming service may lock a caller or an account after several wrong tokens. So each code and each account gets one
 wrong token at a time. Right after it, a request for another code or account is sent with the valid token: if the caller
-is locked out, this request is refused, too.
+is locked out, this request is also refused.
 """
 
 from __future__ import annotations

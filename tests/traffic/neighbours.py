@@ -49,7 +49,7 @@ _TIMES = 3
 def _reads_of_last_account(traffic: Traffic) -> list[Send]:
     """Functions that each send one read that the profile permits, such as the balance, of the last account.
 
-    The registrations are for the first account. If the profile has two accounts, a read of the other one is sent right
+    The registrations are for the first account. If the profile has two accounts, a read of the second is sent right
     before a registration, because a service at fault may mix up the two accounts.
     """
     accounts = traffic.profile.accounts
@@ -233,5 +233,7 @@ def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]
     if traffic.may_send_to(_REGISTER):
         refused_requests.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
     reads = _reads_of_last_account(traffic)
-    first_read, second_read, third_read = reads[:1], reads[1:2], reads[2:3]  # such as balance, keys and entries
+    first_read = reads[:1]  # such as the balance; the second and third are the keys and the entries then
+    second_read = reads[1:2]
+    third_read = reads[2:3]
     return [without_a_token, first_read, refused_requests, second_read, third_read]

@@ -5,7 +5,7 @@ answers. The tests of tests/conformance/ ask for it with `observed`.
 
 - A situation has a phrase that is the same in every run, so that runs can be compared. So only requests count that
   every run sends in the same way: no generated ones, and none that are sent because of an answer.
-- A request shows one requirement alone. For example, a request that is too large is not observed as a refusal, too.
+- A request shows one requirement alone. For example, a request that is too large is not also observed as a refusal.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ _REGISTER, _EXECUTE = "registerPixKey", "executePix"
 def answer_if_successful(exchange: Exchange, _log: Log) -> Facts | None:
     """Facts of the answer (status, media type, names and types of its members); None if the request did not succeed.
 
-    For the requirements about the shape of an answer that the document does not describe. A refusal shows nothing
-    here, because a valid request is refused for a reason of the moment: a limit, the time of day or the account.
+    It is for requirements about the shape of an answer that the document does not describe. A refusal shows nothing
+    here, because a valid request is refused for a passing reason: a limit, the time of day or the account.
     """
     return answer_of(exchange) if succeeded(exchange) else None
 
@@ -177,7 +177,7 @@ def format_of(text: str) -> str:
 def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
     """Whether an operation needs the token: REQUIRED or NOT_REQUIRED, by the answers without and with the token.
 
-    Both requests are the same but for the token.
+    The two requests differ only in the token.
 
     | without the token | with the token | the token is |
     |---|---|---|
@@ -251,7 +251,7 @@ def situation_by_large_request(exchange: Exchange, log: Log) -> Text | None:
     or if the report observes another request of the same kind.
     """
     _, how_it_is_unusual = exchange.unusual
-    if how_it_is_unusual not in _LARGE_SIZES or not _is_the_observed_one_of_its_kind(exchange, log):
+    if how_it_is_unusual not in _LARGE_SIZES or not _is_observed_for_its_kind(exchange, log):
         return None
     return joined((exchange.operation, *exchange.unusual), ", ")
 
@@ -268,7 +268,7 @@ def refusal_for_its_size(exchange: Exchange, _log: Log) -> Facts | str | None:
     return "not refused for its size"
 
 
-def _is_the_observed_one_of_its_kind(exchange: Exchange, log: Log) -> bool:
+def _is_observed_for_its_kind(exchange: Exchange, log: Log) -> bool:
     """True if the report observes this request for its kind of invalid requests.
 
     A kind is the invalid part of a request and how it is invalid, such as ("pixKey", "missing"). On a sandbox two
@@ -331,7 +331,7 @@ def situation_by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
         return _situation_by_credential(exchange, log)
     if exchange.purpose in PURPOSES_WITH_OTHER_TYPES:
         return "pixKeyType: another word"
-    if exchange.purpose is not Invalid.IS_OBSERVED or not _is_the_observed_one_of_its_kind(exchange, log):
+    if exchange.purpose is not Invalid.IS_OBSERVED or not _is_observed_for_its_kind(exchange, log):
         return None
     return _situation_by_unusual_part(exchange, log)
 
@@ -539,7 +539,7 @@ def _account_type_in_result(exchange: Exchange) -> str | None:
 def _in_result(exchange: Exchange, field: str) -> object:
     """The value of a field of an execution result; the marker _ABSENT if there is no result, or no such field in it.
 
-    None is no marker for that, because it is the value null.
+    None cannot be the marker, because it stands for the value null.
     """
     data = data_of(exchange.response) if is_judged_as_success(exchange) else None
     return (data or {}).get(field, _ABSENT)
@@ -616,7 +616,7 @@ def situation_by_missing_field(exchange: Exchange, log: Log) -> Text | None:
     """
     field, how_it_is_unusual = exchange.unusual
     is_missing = how_it_is_unusual == _MISSING
-    return field if is_missing and _is_the_observed_one_of_its_kind(exchange, log) else None
+    return field if is_missing and _is_observed_for_its_kind(exchange, log) else None
 
 
 def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
@@ -703,8 +703,8 @@ def situation_by_type_of_a_synthetic_key(exchange: Exchange, _log: Log) -> Text 
 def outcome_of_a_synthetic_key(exchange: Exchange, _log: Log) -> str | None:
     """Outcome of a registration whose key is a made-up text: "accepted" or "refused".
 
-    None if the answer does not depend on the key: it is a refusal of the caller, such as 401, or may be another one
-    in a minute.
+    None if the answer does not depend on the key: it refuses the caller, such as a 401, or the same request may get
+    another answer in a minute.
     """
     if exchange.response is None or not is_evidence(exchange) or refusal_about_the_caller(exchange.response):
         return None

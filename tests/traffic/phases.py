@@ -204,8 +204,8 @@ def _start_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, it
 def _divide_transfers_among_operations(traffic: Traffic) -> None:
     """Divide the number of transfers that the profile permits among the operations that may prepare a transfer.
 
-    So requests to one operation cannot use up the number before another operation is tested. Operations for which the
-    profile has a valid body are named apart, because they need requests that succeed, too.
+    So requests to one operation cannot use up the number before another operation is tested. If the profile has a valid
+    body for an operation, one transfer is kept for that body.
     """
     preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
@@ -237,7 +237,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
 def _note_lockouts(traffic: Traffic) -> None:
     """Write a line for the report about each operation that locked the run out because of wrong tokens.
 
-    To lock out is to refuse the valid token, too. The line names the wrong credentials that were tried before.
+    Such a service also refuses the valid token. The line names the wrong credentials that were tried before.
     """
     door = traffic.client.door  # sends every request, and collects lines for the report
     for operation in filter(door.backoff.has_locked_out_caller, OPERATIONS_WITH_DOCUMENTED_TOKEN):
@@ -294,7 +294,7 @@ def _progress_of(session: Session) -> str:
 def _progress_printed(file: TextIO, progress: Callable[[], str]) -> Iterator[None]:
     """Have a thread print the progress again and again, while the body of `with` runs and prints nothing.
 
-    `progress` returns the line of the moment. On a terminal each line replaces the line before, and the last one is
+    `progress` returns the present line. On a terminal each line replaces the line before, and the last one is
     removed at the end. In a file, such as the log of a CI, each line is written below the line before, and less often.
     """
     replaces_line = file.isatty() and os.environ.get("TERM", "dumb") != "dumb"  # a dumb terminal cannot erase a line

@@ -91,7 +91,7 @@ def _print_plan(profile: Profile, codes_to_resend: Container[str], session: pyte
 def _print_explanation(profile: Profile, ids: Container[str], session: pytest.Session) -> None:
     """Print an explanation of the requirements with these ids, for --explain and --list.
 
-    One requirement is explained in full, several have a line each. What the last run saw of them is printed, too. If
+    One requirement is explained in full, several have a line each. What the last run saw of them is also printed. If
     the command line selects requirements (-k), only the selected ones are printed.
     """
     config = session.config

@@ -1,12 +1,12 @@
 """Generated traffic: many requests to each operation, whose answers are judged by the rules.
 
-`phases.py` has it drawn while the targeted requests are sent, and tests/conformance/test_property.py asks for the
-findings. There are three sorts of requests:
+`phases.py` starts a thread that draws it while the requests of scenarios are sent. tests/conformance/test_property.py
+asks for the findings. There are three sorts of requests:
 
 - Valid reads, because they change nothing.
 - The invalid requests of `invalid.py`.
-- Requests that Schemathesis draws from the OpenAPI schema (`drawing.py`). If one shows a deviation, parts of it are
-  sent, to find the smallest request that still shows it.
+- Requests that Schemathesis draws from the OpenAPI schema (`drawing/cases.py`). If one shows a deviation, parts of it
+  are sent, to find the smallest request that still shows it.
 """
 
 from __future__ import annotations
@@ -33,18 +33,19 @@ from tests.traffic.invalid import invalid_requests, other_invalid_requests, with
 from tests.traffic.together import Together
 
 if TYPE_CHECKING:
-    from tests.traffic.drawing import Drawing
+    from tests.traffic.drawing.cases import Drawing
 
 _DEFAULT_READS = 12
-"""Valid requests for each read, with those of scenarios and sequences. A fault in one answer of four is then missed
-once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a warning at most."""
+"""Valid requests to each operation that only reads: those of scenarios, sequences and this module together. A fault in
+one answer of four is then missed once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a
+warning at most."""
 _FEWEST_READS = 4
 """Valid requests for each read that are sent in any case: two for each of two accounts."""
 MOST_SMALLER = 40
 """Requests that search a smaller case of one finding. They are enough for each fault of the self-test
 promises/test_drawn_faults.py."""
 _MOST_SMALLER_IN_ALL = 120
-"""Requests that search smaller cases of all findings, so that a service with many faults is not asked without end."""
+"""Requests that search smaller cases of all findings: a limit for services with many faults."""
 
 
 class Generated(Purpose):
@@ -110,7 +111,7 @@ class Generation:
         """
         is_anything_to_draw = bool(self._examples)
         if is_anything_to_draw:
-            import tests.traffic.drawing  # noqa: F401 - for the thread
+            import tests.traffic.drawing.cases  # noqa: F401 - for the thread
 
             self._drawn = thread.submit(self._draw_all)
 
@@ -118,7 +119,7 @@ class Generation:
         """The requests to all operations for which `add_operation` was called. They are not sent yet."""
         if not self._examples:
             return []
-        from tests.traffic.drawing import Drawing
+        from tests.traffic.drawing.cases import Drawing
 
         drawing = Drawing(self._profile)
         self._drawing = drawing
@@ -153,7 +154,7 @@ class Generation:
         self._sent = list(zip(cases, answers, strict=True))
 
     def _without_superfluous_reads(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """The cases (requests) without the valid reads that are too many, because scenarios and sequences read, too.
+        """The cases (requests) without the valid reads that are too many, because scenarios and sequences also read.
 
         Scenarios, sequences and this class together send _DEFAULT_READS valid reads to each operation. This class sends
         at least _FEWEST_READS of them, because scenarios read the first and the last account only. If the user asks
@@ -190,7 +191,7 @@ class Generation:
         for operation in self._examples:
             if self._drawing is None or not _moves_no_money(operation, self._profile):
                 continue
-            for requirement_id, finding, case in self.judge(operation).found_by_drawn_requests_alone():
+            for requirement_id, finding, case in self.findings_of(operation).found_by_drawn_requests_alone():
                 search = _SmallestCaseSearch(self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER))
                 self._drawing.search_for_smaller_case(case, search.shows)
                 requests_left -= search.times_sent
@@ -205,7 +206,7 @@ class Generation:
             return None
         exchange = self._send(permitted, Generated.SMALLER)
         self._sent.append((replace(permitted, how_unusual=SMALLER), exchange))
-        self._findings.pop(case.operation, None)  # `judge` computes them again, because they lack this answer
+        self._findings.pop(case.operation, None)  # `findings_of` makes them again, with this answer
         return exchange
 
     # -- judging ----------------------------------------------------------------------------------------------------
@@ -215,10 +216,10 @@ class Generation:
         """The generated requests that were sent, each with its exchange (the request with its answer)."""
         return self._sent
 
-    def judge(self, operation: str) -> Findings:
-        """Judges the answers to the generated requests of one operation. The result has every deviation (finding).
+    def findings_of(self, operation: str) -> Findings:
+        """The findings (deviations) in the answers to the generated requests of one operation.
 
-        It is stored, because tests and the search for smaller requests ask for it several times.
+        They are stored, because tests and the search for smaller requests ask for them several times.
         """
         if operation not in self._findings:
             findings = Findings(self._reproduction)

@@ -12,7 +12,7 @@ nobody can read their body, so they can do nothing.
 
 Outside a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that
 looks up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid
-request for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
+request for such an account is also sent. A kind of request tested nothing if it is answered like that valid request.
 
 Self-tests: promises/test_unseen_off_a_sandbox.py.
 """
@@ -133,7 +133,7 @@ def send_for_unknown_accounts(traffic: Traffic) -> None:
 
 
 def _send_cases(traffic: Traffic, cases: Iterable[Case], purpose: Purpose) -> None:
-    """Have the requests of these cases sent at the same time as those of other scenarios, with this purpose.
+    """Have the requests of these cases sent at the same time as requests of other scenarios, with this purpose.
 
     A case is a request that is not sent yet.
     """
@@ -168,7 +168,7 @@ def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
 def unreadable_requests(log: Log, operation: str, *credentials: str) -> list[Exchange]:
     """The requests to an operation whose body nobody can read, with these credentials, in the order of the credentials.
 
-    Without `credentials`: those without a token, and those with a wrong one. The answers show whether the operation
+    Without `credentials`: the requests without a token, and with a wrong token. The answers show whether the operation
     needs the token.
     """
     by_credential = []
@@ -207,7 +207,7 @@ def _requests_of_all_kinds(log: Log, operation: str) -> list[Exchange]:
     return [*log.of(operation, Invalid.IS_OBSERVED), *log.generated(operation)]
 
 
-# -- what is not tested outside a sandbox -----------------------------------------------------------------------------
+# -- what is unseen outside a sandbox -----------------------------------------------------------------------------
 
 
 def why_invalid_requests_showed_nothing(log: Log, profile: Profile, operation: str) -> Text:
@@ -276,7 +276,7 @@ def kinds_of_invalid_requests_that_tested_nothing(log: Log, profile: Profile, op
     if not kinds_that_tested_nothing:
         return ""
     return say(
-        "not tested outside a sandbox, because {malformed_operation} answered these requests like a valid request for "
+        "unseen outside a sandbox, because {malformed_operation} answered these requests like a valid request for "
         "an unknown account: {kinds}",
         malformed_operation=operation,
         kinds=kinds_in_words(kinds_that_tested_nothing),

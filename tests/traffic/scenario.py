@@ -2,15 +2,15 @@
 
 A scenario is declared with the requirements that it serves and the permission that it needs:
 `@scenario(serves=["executePix.*"], needs="execute")`. The selected requirements decide which scenarios are sent. They
-also decide which operations a scenario may reach: those that the requirements are about, and those that must come
-first, such as a preparation before an execution. To see whether an operation exists, its answer is compared with that
-of an undocumented path beside it: a request to such a path counts as one to the operation.
+also decide to which operations a scenario may send: the operations that the requirements are about, and operations
+that must come first, such as a preparation before an execution. To see whether an operation exists, its answer is
+compared with the answer to an undocumented path; a request to such a path counts as a request to the operation.
 
 Two things are sent with every selection: the preflight (listAccounts), and the reads that are repeated to see whether
 the token has expired.
 
-A scenario returns nothing. It hands requests that may be sent together with those of other scenarios to
-`send_together`.
+A scenario returns nothing. If the order of some requests does not matter, it gives them to `send_together`, which mixes
+them with the requests of other scenarios.
 
 Self-tests: reports/sentences/test_plan.py.
 """

@@ -4,8 +4,8 @@ A step of a sequence registers, deletes or lists its key, or reads the balance. 
 execute a transfer. Three modules share the work:
 
 - This module knows one sequence: its steps, its patterns, and how to send it.
-- `drawing.py` lets Hypothesis draw sequences, and chooses those that together have the most patterns. A pattern is a
-  few steps that a fault may need, such as a deletion right after a registration.
+- `drawing/step_sequences.py` lets Hypothesis draw sequences, and chooses those that together have the most patterns. A
+  pattern is a few steps that a fault may need, such as a deletion right after a registration.
 - `stateful.py` knows all sequences of a run: when they are sent, and what they show.
 """
 
@@ -54,11 +54,13 @@ SEQUENCE_OF_SEVERAL_TRANSFERS = (
     Step.PREPARE, Step.EXECUTE, Step.PREPARE, Step.EXECUTE, Step.BALANCE, Step.PREPARE, Step.LIST, Step.EXECUTE,
     Step.PREPARE, Step.PREPARE, Step.REFUSED_CALLER, Step.EXECUTE, Step.REFUSED_CALLER, Step.EXECUTE,
 )  # fmt: skip
-"""Another example: another transfer, the list or the balance comes before an execution, between its preparation and it,
-or after it. Drawn sequences have few of these, because most drawn executions have no transfer.
+"""Another example that is always sent. Its executions stand at different places: right after the preparation of their
+transfer, after the preparation of another transfer, and after a list. Drawn sequences have few such places, because
+most drawn executions are left out: there is no transfer to execute.
 
-A request without a token comes right before two executions, on the same connection. It is in no drawn sequence, because
-it changes nothing. With the one of `neighbours.py`, there are three, because one node of several may be at fault."""
+A request without a token comes right before two of these executions, on the same connection. `neighbours.py` sends a
+third such request. Three are enough to find the fault in one node of several. No drawn sequence has this step, because
+it changes nothing."""
 _OPERATION_BY_READING_STEP = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalance"}
 """The steps that only read, each with its operation."""
 _EXECUTING_STEPS = frozenset({Step.EXECUTE, Step.EXECUTE_AGAIN})
@@ -247,7 +249,7 @@ class SequenceSender:
     def _prepare(self) -> Exchange | None:
         """Prepare a transfer, keep its transaction code for a later step, and return the exchange.
 
-        None, and no transfer is prepared, if no further execution is permitted.
+        If no further execution is permitted, no transfer is prepared, and None is returned.
         """
         client = self.registrar.client
         guard = client.door.guard  # decides which executions may be sent, and knows the codes that were prepared

@@ -5,8 +5,8 @@ the balance, and every answer is judged by the rules of its operation. On a sand
 execute transfers. If an answer deviates, parts of the sequence are sent, to find the shortest part that still shows
 the deviation. Parts of a sequence with an execution are not sent, because they would execute further transfers.
 
-`sequences.py` has the steps and sends one sequence. `drawing.py` draws them. tests/conformance/test_stateful.py asks
-for the findings.
+`sequences.py` has the steps and sends one sequence. `drawing/step_sequences.py` draws them.
+tests/conformance/test_stateful.py asks for the findings.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _MOST_AGAIN = 3
 _MOST_SHORTER = 40
 """Most requests of one search for a shorter sequence that shows a finding: about eight parts of a sequence."""
 _MOST_SHORTER_IN_ALL = 80
-"""Most requests of all such searches, so that a service with many faults is not asked without end."""
+"""Most requests of all such searches, so that a service with many faults does not get endless requests."""
 _MOST_BALANCES = 3
 """Accounts whose balances are read. A transfer moves money between two accounts, and each account that is read takes
 three requests."""
@@ -98,15 +98,16 @@ class DrawnSequences:
         """Have this thread draw sequences of operations, so that other requests can be sent meanwhile.
 
         The more `examples`, the more sequences. With the same `seed` the same sequences are drawn. `send` waits until
-        they are drawn. Schemathesis is imported before, for the reason that `Generation.begin` gives.
+        they are drawn. Schemathesis is imported before the thread starts, because CPython 3.11 fails if two threads
+        parse Python at once (`Generation.begin`).
         """
-        import tests.traffic.drawing  # noqa: F401 - here, because it takes most of a second
+        import tests.traffic.drawing.cases  # noqa: F401 - with Schemathesis; here, because it takes most of a second
 
         self._drawn = thread.submit(self._draw, seed, examples)
 
     def _draw(self, seed: int, examples: int) -> None:
         """Draw sequences of operations. Sequences with transfers are drawn only if transfers may be executed."""
-        from tests.traffic.drawing import draw_sequences
+        from tests.traffic.drawing.step_sequences import draw_sequences
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
         self._with_keys = draw_sequences(f"{seed} sequences", count, STEPS_OF_KEYS, patterns_of_keys)
@@ -219,7 +220,7 @@ class DrawnSequences:
         A short sequence explains a deviation better. Its parts are sent, each with a new key. Sequences with an
         execution are left out, because their parts would execute further transfers.
         """
-        from tests.traffic.drawing import search_for_shorter_sequence
+        from tests.traffic.drawing.step_sequences import search_for_shorter_sequence
 
         requests_left = _MOST_SHORTER_IN_ALL
         for findings in (self.findings_without_transfers, self.findings_with_transfers):
@@ -272,7 +273,7 @@ class DrawnSequences:
             self._add_answer(exchange, steps[:count], findings, how_unusual)
 
     def _add_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, how_unusual: str = "") -> None:
-        """Add one answer to `findings`, which judges it. `steps` are those that led to it, its own step included.
+        """Add one answer to `findings`, which judges it. `steps` are the steps that led to it, its own step included.
 
         If a step executes a transfer, the answer gets the mark WITH_EXECUTION, so that no shorter sequence is searched.
         """
@@ -333,7 +334,7 @@ class _ShortestSequenceSearch:
     times_sent: int = 0
     """Requests that were sent for it."""
     shown_by: dict[tuple[str, ...], bool] = field(default_factory=dict)
-    """By steps, whether they show the finding. Sequences that were sent before are in it, too."""
+    """By steps, whether they show the finding: also the steps of all sequences that were sent before this search."""
 
     def __post_init__(self) -> None:
         """Note which sequences of the run, and which beginnings of them, show the finding, so that none is sent again.

@@ -104,7 +104,7 @@ class Together:
         self.send_all(mixed)
 
     def pair_at_same_moment(self, *sends: Send) -> list[Send]:
-        """Two functions that send these two requests at the same moment: each waits until the other one is ready, too.
+        """Two functions that send these two requests at the same moment: each waits until the other is also ready.
 
         They must be called in two threads, as `send_all` does, because each of them waits for the other.
         """
@@ -206,7 +206,7 @@ class Together:
         A robustness requirement, such as "no server error", is broken only by a deviation that shows twice. A deviation
         of a successful answer counts in any case, and its message says whether it also shows if the request is alone.
 
-        Only the requests since the last call are examined. Of those with the same deviation, the first few are sent.
+        Only the requests since the last call are examined. If many show the same deviation, the first few are sent.
         The method is called when no other request is under way.
         """
         not_examined = self._door.exchanges[self._count_examined :]

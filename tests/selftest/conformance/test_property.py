@@ -30,7 +30,7 @@ def test_the_message_says_why_nothing_was_generated(limit_that_stopped_it, messa
         call_test_of_generated_requests(
             operation="listEntries",
             end_of_id=robustness,
-            generation=SimpleNamespace(judge=lambda operation: findings),
+            generation=SimpleNamespace(findings_of=lambda operation: findings),
             run_traffic=None,
             session=SimpleNamespace(run=SimpleNamespace(generated=notes_of_run)),
         )

@@ -13,7 +13,6 @@ SECRET = "s3cr3t-t0ken"
 PROFILE = "environments/staging.yaml"
 THIS_IS_NO_TOKEN = f'{PROFILE}: auth: no token; expected the token alone, without spaces and without "Bearer"'
 COMMAND_FAILED = f"{PROFILE}: auth.token_command: failed, or took more than 30 seconds; run it by hand: its output is never shown here"
-VARIABLE_IS_NOT_SET = f"{PROFILE}: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
 FILE_IS_UNREADABLE = f"{PROFILE}: auth.token_file: cannot be read (No such file or directory)"
 FROM_VARIABLE, FROM_FILE = Auth(token_env="PIX_TOKEN"), Auth(token_file=Path("token"))
 
@@ -63,24 +62,50 @@ def test_a_token_is_read_from_its_source(token, auth, monkeypatch):
     assert token_of(profile_with_auth(auth)) == token
 
 
+@pytest.mark.parametrize("value", [None, "", " \n"], ids=["not set", "empty", "blank"])
+def test_a_variable_that_is_not_set_or_blank_is_refused(value, monkeypatch):
+    """The profile (the settings of a run) names the variable PIX_TOKEN. The message says how to set it."""
+    if value is not None:
+        monkeypatch.setenv("PIX_TOKEN", value)
+    message = refusal_message(open_target, profile_with_auth())
+
+    assert message == "environments/staging.yaml: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
+
+
 @pytest.mark.parametrize(
-    ("value", "message"),
+    "value",
     [
-        *((value, VARIABLE_IS_NOT_SET) for value in (None, "", " \n")),
-        *((f"{SECRET}{rest}", THIS_IS_NO_TOKEN) for rest in (f"\n{SECRET}", " x", "\x1b[0m", "é", "…")),
-        *((scheme, THIS_IS_NO_TOKEN) for scheme in (f"Bearer {SECRET}", f"bearer\t{SECRET}", "Bearer")),
+        f"{SECRET}\n{SECRET}",
+        f"{SECRET} x",
+        f"{SECRET}\x1b[0m",
+        f"{SECRET}é",
+        f"{SECRET}…",
+        f"Bearer {SECRET}",
+        f"bearer\t{SECRET}",
+        "Bearer",
     ],
-    ids=ascii,
+    ids=[
+        "two lines",
+        "two words",
+        "a control character",
+        "a letter outside ASCII",
+        "a sign outside ASCII",
+        "with its scheme",
+        "with its scheme in small letters and a tab",
+        "the scheme without a token",
+    ],
 )
-def test_a_variable_without_a_token_is_refused(value, message, monkeypatch):
-    """The variable PIX_TOKEN is not set, or has a text that cannot follow "Authorization: Bearer" in a header.
+def test_a_variable_without_a_token_is_refused(value, monkeypatch):
+    """The variable PIX_TOKEN has a text that cannot follow "Authorization: Bearer" in a header.
 
     The message does not show the text, because it may be the token with a mistake in it.
     """
-    if value is not None:
-        monkeypatch.setenv("PIX_TOKEN", value)
+    monkeypatch.setenv("PIX_TOKEN", value)
+    message = refusal_message(open_target, profile_with_auth())
 
-    assert refusal_message(open_target, profile_with_auth()) == message
+    assert message == (
+        'environments/staging.yaml: auth: no token; expected the token alone, without spaces and without "Bearer"'
+    )
 
 
 @pytest.mark.parametrize(

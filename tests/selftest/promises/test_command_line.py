@@ -18,6 +18,9 @@ from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import ROOT, clean_environment, write_profile
 from tests.selftest.shared_runs import PYTEST_OPTIONS, run_in_this_process, run_with_files, shared_run
 
+WITHOUT_A_SERVICE = None
+"""In the place of a service: nobody listens at the address of the profile."""
+
 
 def test_the_default_run_needs_no_set_up(tmp_path):
     """pytest without a profile tests the sandbox of the suite: its exit status is 0, and its last lines name the verdict
@@ -109,17 +112,20 @@ def test_a_dead_server_is_unreachable():
 
 
 def test_an_unreachable_run_counts_the_selected_requirements(tmp_path):
-    """If the target of a CI job cannot be reached, its summary and its annotation say so, and the annotation says that
-    none of the three selected requirements was tested.
+    """If the target of a job of GitHub Actions cannot be reached, its summary and its annotation say so.
+
+    The annotation is the line at the top of the page of the job. It says that none of the three selected requirements was
+    tested.
     """
     selected = ["executePix.bank.type", "executePix.digit.type", "executePix.id.type"]
-    run = run_with_files(tmp_path, None, "-k", " or ".join(selected))
-    [annotation] = workflow_commands(document_of(run.run))
+    result = run_with_files(tmp_path, WITHOUT_A_SERVICE, "-k", " or ".join(selected))
+    document = document_of(result.run)
+    [annotation] = workflow_commands(document)
 
-    assert run.messages_with_verdict("not-exercised").keys() == set(selected)
+    assert result.messages_with_verdict("not-exercised").keys() == set(selected)
     assert "::the target could not be reached; " in annotation
     assert "no failure, 0 of 3 requirements tested" in annotation
-    assert "cannot be reached: the connection is refused; look at address" in step_summary(document_of(run.run))
+    assert "cannot be reached: the connection is refused; look at address" in step_summary(document)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +144,6 @@ def test_a_run_without_a_test_is_not_green(option, exit_status, has_verdict, tmp
     assert ("NOTHING-SELECTED" in run.output) is has_verdict
 
 
-NOT_THAT_OF_THE_PROFILE = "(of --base-url, not that of the profile), not a sandbox"
 READS_OR_EXECUTES = "-k=listAccounts or executePix.document"
 
 
@@ -148,8 +153,11 @@ def line_below_the_verdict(run):
 
 
 @pytest.fixture
-def run_at_base_url(service, tmp_path, monkeypatch):
-    """Runs the suite with these options: `run_at_base_url(address_in_the_profile, *options)`."""
+def run_with_profile_for(service, tmp_path, monkeypatch):
+    """Runs the suite with a profile for an address, and with options: `run_with_profile_for(address, "--plan")`.
+
+    The profile has a code, and calls its address a sandbox.
+    """
     monkeypatch.setenv("PIX_TOKEN", service.sandbox.token)
 
     def run(address_in_the_profile, *options):
@@ -159,28 +167,35 @@ def run_at_base_url(service, tmp_path, monkeypatch):
     return run
 
 
-def test_an_address_other_than_that_of_the_profile_has_a_line(service, run_at_base_url):
-    """If --base-url names another address than the profile, the run says so, and says that it is no sandbox.
+def test_an_address_other_than_that_of_the_profile_has_a_line(service, run_with_profile_for):
+    """If --base-url names another address than the profile, the second line of the summary says so.
 
-    So it sends no execution, although the profile has a code and calls its own address a sandbox.
+    It also says that the target is no sandbox, although the profile calls its own address a sandbox. So no code of the
+    profile is sent: a target that is no sandbox gets codes only if there is a journal, the file of the codes that were
+    sent. This run has none.
     """
-    run = run_at_base_url("http://127.0.0.1:9", f"--base-url={service.base_url}")
+    run = run_with_profile_for("http://127.0.0.1:9", f"--base-url={service.base_url}")
+    expected = f"at {service.base_url} (of --base-url, not that of the profile), not a sandbox: "
 
-    assert f"at {service.base_url} {NOT_THAT_OF_THE_PROFILE}: " in line_below_the_verdict(run)
+    assert expected in line_below_the_verdict(run)
     assert service.executions_with_valid_token == []
 
 
-def test_a_plan_names_an_address_other_than_that_of_the_profile(service, run_at_base_url):
+def test_a_plan_names_an_address_other_than_that_of_the_profile(service, run_with_profile_for):
     """--plan prints what a run would send. It says that the address is that of --base-url."""
-    plan = run_at_base_url("http://127.0.0.1:9", f"--base-url={service.base_url}", "--plan")
+    plan = run_with_profile_for("http://127.0.0.1:9", f"--base-url={service.base_url}", "--plan")
+    expected = f"would send to {service.base_url} (of --base-url, not that of the profile), not a sandbox, "
 
-    assert f"would send to {service.base_url} {NOT_THAT_OF_THE_PROFILE}, " in plan.output
+    assert expected in plan.output
 
 
-def test_an_address_in_capitals_and_with_a_slash_is_that_of_the_profile(service, run_at_base_url):
-    """HTTP://host/ is the same address as http://host, so the run names no other address."""
+def test_an_address_in_capitals_and_with_a_slash_is_that_of_the_profile(service, run_with_profile_for):
+    """HTTP://host/ is the same address as http://host, so the line does not say that it is another one.
+
+    It says "not a sandbox", because any --base-url takes that mark from the profile, even one with the same address.
+    """
     same_address = f"HTTP{service.base_url.removeprefix('http')}/"
-    run = run_at_base_url(service.base_url, f"--base-url={same_address}")
+    run = run_with_profile_for(service.base_url, f"--base-url={same_address}")
 
     assert f"profile at {service.base_url}, not a sandbox: " in line_below_the_verdict(run)
 
@@ -194,7 +209,9 @@ def test_with_base_url_the_profile_of_the_sandbox_only_reads(service, monkeypatc
     [line] = re.findall("^! (--base-url: .*)$", run.output, re.MULTILINE)
 
     assert service.executions_with_valid_token == []
-    assert f"at {service.base_url} {NOT_THAT_OF_THE_PROFILE}: " in line_below_the_verdict(run)
+    assert f"at {service.base_url} (of --base-url, not that of the profile), not a sandbox: " in line_below_the_verdict(
+        run
+    )
     assert line == (
         "--base-url: environments/sandbox.yaml is for the embedded sandbox, this run only reads; keys, codes and bodies "
         f"stay there. `python -m environments new NAME` writes a profile for {service.base_url}"
@@ -265,12 +282,13 @@ LINE_BY_WRONG_OPTIONS = {
 
 @pytest.mark.parametrize(("options", "beginning"), LINE_BY_WRONG_OPTIONS.items(), ids=LINE_BY_WRONG_OPTIONS)
 def test_wrong_options_print_one_line(options, beginning, pytest_that_sends_nothing, monkeypatch):
-    """Wrong options end the run with exit status 4 and one line, which says what to use instead.
+    """Wrong options, such as --enviroment=staging, end the run with exit status 4 and a line that says what to do.
 
     The fixture fails if a token is fetched or a file is written.
     """
     monkeypatch.delenv("PIX_TOKEN", raising=False)
     status, printed = pytest_that_sends_nothing(*options.split())
+    # pytest itself prints the other line for --debug=FILE, before the suite refuses that option
     [line] = [line for line in printed.err.splitlines() if line and "pytest debug information" not in line]
 
     assert status == 4
@@ -280,11 +298,36 @@ def test_wrong_options_print_one_line(options, beginning, pytest_that_sends_noth
 @pytest.mark.parametrize(
     ("variable", "value", "line"),
     [
-        ("PYTEST_ADDOPTS", "--html=x.html", HTML),
-        ("PYTEST_ADDOPTS", "--base-url=https://bank.example", f"PYTEST_ADDOPTS {NOT_FROM_A_VARIABLE}"),
-        ("PYTEST_BASE_URL", "https://bank.example", f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it"),
-        ("PYTEST_BASE_URL", "", f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it"),
+        (
+            "PYTEST_ADDOPTS",
+            "--html=x.html",
+            "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR",
+        ),
+        (
+            "PYTEST_ADDOPTS",
+            "--base-url=https://bank.example",
+            "PYTEST_ADDOPTS names a service, which is taken from base_url of the profile or from --base-url=URL alone",
+        ),
+        (
+            "PYTEST_BASE_URL",
+            "https://bank.example",
+            "PYTEST_BASE_URL names a service, which is taken from base_url of the profile or from --base-url=URL alone; "
+            "unset it",
+        ),
+        (
+            "PYTEST_BASE_URL",
+            "",
+            "PYTEST_BASE_URL names a service, which is taken from base_url of the profile or from --base-url=URL alone; "
+            "unset it",
+        ),
         ("PYTEST_DEBUG", "1", "PYTEST_DEBUG makes libraries write tokens and codes down; unset it"),
+    ],
+    ids=[
+        "an option in PYTEST_ADDOPTS",
+        "an address in PYTEST_ADDOPTS",
+        "PYTEST_BASE_URL",
+        "PYTEST_BASE_URL without a value",
+        "PYTEST_DEBUG",
     ],
 )
 def test_a_wrong_option_in_a_variable_is_refused(variable, value, line, pytest_that_sends_nothing, monkeypatch):

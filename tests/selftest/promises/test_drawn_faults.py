@@ -98,7 +98,7 @@ FAULTS: Mapping[str, Fault] = {
 
 @cache
 def drawing() -> Any:
-    from tests.traffic.drawing import Drawing  # it loads Schemathesis, which most self-tests do without
+    from tests.traffic.drawing.cases import Drawing  # it loads Schemathesis, which most self-tests do without
 
     return Drawing(SANDBOX)
 

@@ -7,6 +7,7 @@ import re
 import resource
 import subprocess
 import sys
+from textwrap import dedent
 
 import pytest
 
@@ -22,14 +23,14 @@ FEW_TESTS = ("-q", "-p", "no:cacheprovider", "-k", "executePix.document")
 """Options of pytest for a run of a few tests."""
 
 
-def run_in_own_process(folder, *options, python=(), stdout=subprocess.PIPE, before=None, **variables):
+def run_in_own_process(folder, *options, options_of_python=(), stdout=subprocess.PIPE, before=None, **variables):
     """Run a few tests against the embedded sandbox in a process of their own.
 
     Returns the ended process, and its conformance.json; None if it wrote none. `options` are options of pytest,
-    `python` options of the interpreter. `before` is called in the new process before Python starts.
+    `options_of_python` those of the interpreter. `before` is called in the new process before Python starts.
     """
     process = subprocess.run(
-        [sys.executable, *python, "-m", "pytest", *FEW_TESTS, f"--report-dir={folder / 'report'}", *options],
+        [sys.executable, *options_of_python, "-m", "pytest", *FEW_TESTS, f"--report-dir={folder / 'report'}", *options],
         cwd=ROOT, env=clean_environment(**variables), stdout=stdout, stderr=subprocess.PIPE, text=True, preexec_fn=before,
     )  # fmt: skip
     return process, document_in(folder)
@@ -48,30 +49,50 @@ def exit_status_in_last_line(output):
 
 # A start that fails
 
-OPTIMIZED = "Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O"
-# by the reason why a run cannot start: variables, options of python, options of pytest, and the line that is printed
-FAILING_STARTS = {
-    "without assertions": ({"PYTHONOPTIMIZE": "1"}, (), (), OPTIMIZED),
-    "without docstrings": ({}, ("-OO",), (), OPTIMIZED),
-    "a plugin that is not there": ({}, (), ("-p", "nowhere"), 'ImportError: Error importing plugin "nowhere": '),
-    "a warning": ({}, (), ("-o", "testpaths=nowhere"), "PytestConfigWarning: No files were found in testpaths"),
-    "a path": ({}, (), ("tests/nowhere.py",), "file or directory not found: tests/nowhere.py"),
-}
+OPTIMIZED = "ERROR: Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O"
 
 
-@pytest.mark.parametrize(("variables", "python", "options", "line"), FAILING_STARTS.values(), ids=FAILING_STARTS)
-def test_a_run_that_cannot_start_ends_with_exit_status_4(variables, python, options, line, tmp_path):
+def assert_nothing_but_one_line(process, line, folder):
+    """Assert that a process ended with exit status 4 and a line that begins so, and that it wrote no file."""
+    lines = process.stderr.strip().splitlines()
+    assert (process.returncode, process.stdout.strip()) == (4, ""), lines
+    assert len(lines) == 1, lines
+    assert process.stderr.startswith(line)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options_of_pytest", "line"),
+    [
+        (("-p", "nowhere"), 'ERROR: ImportError: Error importing plugin "nowhere": '),
+        (("-o", "testpaths=nowhere"), "ERROR: PytestConfigWarning: No files were found in testpaths"),
+        (("tests/nowhere.py",), "ERROR: file or directory not found: tests/nowhere.py"),
+    ],
+    ids=["a plugin that is not there", "a warning of pytest", "a path that does not exist"],
+)
+def test_a_run_that_cannot_start_ends_with_exit_status_4(options_of_pytest, line, tmp_path):
     """If a run cannot start, it prints one line to standard error, and its exit status is 4, not 1.
 
     1 would say that the service has a fault. Nothing is printed to standard output, and no file is written.
     """
-    process, _ = run_in_own_process(tmp_path, *options, python=python, **variables)
-    lines = process.stderr.strip().splitlines()
+    process, _ = run_in_own_process(tmp_path, *options_of_pytest)
 
-    assert (process.returncode, process.stdout.strip()) == (4, ""), lines
-    assert len(lines) == 1, lines
-    assert process.stderr.startswith(f"ERROR: {line}")
-    assert list(tmp_path.iterdir()) == []
+    assert_nothing_but_one_line(process, line, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variables", "options_of_python"),
+    [({"PYTHONOPTIMIZE": "1"}, ()), ({}, ("-OO",))],
+    ids=["PYTHONOPTIMIZE=1", "python -OO"],
+)
+def test_a_run_without_assertions_does_not_start(variables, options_of_python, tmp_path):
+    """If Python leaves assertions out, a run ends with exit status 4 and a line that says what to change.
+
+    Its tests are assertions, so without them every test would pass.
+    """
+    process, _ = run_in_own_process(tmp_path, options_of_python=options_of_python, **variables)
+
+    assert_nothing_but_one_line(process, OPTIMIZED, tmp_path)
 
 
 def test_without_space_for_a_temporary_file_the_run_ends_with_exit_status_3(tmp_path):
@@ -251,15 +272,20 @@ def test_observations_that_cannot_be_written_end_with_exit_status_3(tmp_path, mo
     assert exit_statuses == {3}
 
 
-def test_the_first_failure_ends_the_tests_and_not_the_count(tmp_path):
+def test_after_the_first_failure_untested_requirements_still_count(tmp_path):
     """If pytest stops at the first failure (-x), later requirements still count as testable.
 
-    Two of three were tested here. The message of the third says that pytest stopped before its test.
+    The option -k selects three documented requirements here. The first one passes, the second one fails, and the message
+    of the third says that pytest stopped before its test.
     """
     result = run_with_files(tmp_path, FailsInManyWays, "-x", "-k", "executePix.digit")
+    documented = [row for row in result.document["requirements"] if row["level"] == "documented"]
+    selected = [row for row in documented if row["id"].startswith("executePix.digit")]
+    verdicts = [row["verdict"] for row in selected]
     untested = result.messages_with_verdict("not-exercised")
 
     assert result.status == 1
+    assert verdicts == ["pass", "fail", "not-exercised"]
     assert result.document["coverage"]["documented"] == {"tested": 2, "testable": 3}
     assert set(untested.values()) == {"pytest stopped before its test: stopping after 1 failures"}
 
@@ -292,7 +318,7 @@ def test_output_of_other_plugins_is_printed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "module", "name"),
+    ("command", "module", "broken_function"),
     [
         (("environments", "check", "staging"), "environments.profiles.loading", "load"),
         (("reports", "compare", "a", "b"), "reports.observed.earlier_runs", "read_run"),
@@ -300,19 +326,20 @@ def test_output_of_other_plugins_is_printed(tmp_path):
     ],
     ids=["environments", "reports", "spec"],
 )
-def test_an_exception_in_a_command_ends_with_exit_status_3(command, module, name):
+def test_an_exception_in_a_command_ends_with_exit_status_3(command, module, broken_function):
     """If a command of the suite meets an unexpected exception, it ends with exit status 3 and one line.
 
-    The line has the file and the line number of the exception, and not its text, which may be a secret.
+    The line has the place in the suite at which the exception happened, and not its text, which may be a secret. Here a
+    function that the command calls raises it, so the place is that call in `__main__.py` of the command.
     """
-    program = f"""if True:
-        import {module} as broken, runpy, sys
-        def breaks(*_, **__):
+    program = dedent(f"""
+        import {module} as module_of_the_suite, runpy, sys
+        def raise_with_a_secret(*_, **__):
             raise IndexError("Can4ry.t0ken")
-        broken.{name} = breaks
+        module_of_the_suite.{broken_function} = raise_with_a_secret
         sys.argv = {list(command)!r}
         runpy.run_module({command[0]!r}, run_name="__main__")
-    """
+    """)
     process = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False
     )

@@ -8,6 +8,7 @@ service makes the key, so the run has to learn its value from the answer or from
 import itertools
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -48,6 +49,12 @@ KEY_AT = "/data/keys/*/pixKey"
 OF_THE_PROFILE = (("PHONE", PHONE), ("EMAIL", EMAIL), ("RANDOM", ""), ("CNPJ", "45000001000174"))
 RANDOM_KEY_LEFT = "RANDOM, made by the service: registered and not deleted"
 """The line of the report about a RANDOM key that is left."""
+
+
+def service_named(name: str) -> Service:
+    """The service with this name from tests/selftest/proof, where each has a fault, or a lawful peculiarity."""
+    services = VARIANTS.declared_services | MUTANTS.declared_services
+    return services[name].service_class()
 
 
 def keys_of_first_account(service: Service) -> set[str]:
@@ -149,7 +156,7 @@ def test_a_key_in_any_list_before_the_run_is_not_deleted(tmp_path):
     assert {EMAIL, PHONE} <= keys_of_first_account(service)
 
 
-def test_a_disposable_key_that_is_registered_already_stays_where_no_list_is_read(tmp_path):
+def test_a_disposable_key_that_is_registered_already_stays_if_no_list_is_read(tmp_path):
     """If a run may not read lists of keys, a refused registration counts as a sign that the key existed: it stays.
 
     The profile calls the two keys disposable, which means that a run may delete what it registered.
@@ -165,7 +172,7 @@ def test_a_disposable_key_that_is_registered_already_stays_where_no_list_is_read
     [(True, set()), (False, {PHONE, EMAIL, "45000001000174"})],
     ids=["disposable", "not disposable"],
 )
-def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable, keys_of_profile_that_stay, tmp_path):
+def test_a_key_of_the_profile_is_deleted_only_if_it_is_disposable(disposable, keys_of_profile_that_stay, tmp_path):
     """Keys of the profile that it does not call disposable stay after the run, and the report lists them.
 
     The RANDOM key stays in any case: no answer of this service gives its value. Deletions are tested with a key that
@@ -238,12 +245,12 @@ def test_no_key_stays_that_the_run_made_up(is_sandbox, changes, tmp_path):
 
 def service_with_varying_ids_in_the_list():
     """Its list has identifiers beside the keys. They differ in every list, and are no keys."""
-    return VARIANTS.declared_services["IdsVaryInTheList"].service_class()
+    return service_named("IdsVaryInTheList")
 
 
 def service_that_hides_most_of_the_key():
     """Its answer to a registration shows the end of the key alone, which may be the end of another key, too."""
-    service = VARIANTS.declared_services["HidesMostOfTheKey"].service_class()
+    service = service_named("HidesMostOfTheKey")
     service.registration_key = lambda registration: "***00"
     return service
 
@@ -307,7 +314,7 @@ def test_a_random_key_is_left_if_others_are_made_at_the_same_time(tmp_path):
 
     The reason is that the list of keys does not show which of the two new keys is whose.
     """
-    service = VARIANTS.declared_services["OthersHaveRandomKeysMade"].service_class()
+    service = service_named("OthersHaveRandomKeysMade")
     keys_before = keys_of_first_account(service)
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
     keys_of_somebody_else = set(service.past)
@@ -411,17 +418,13 @@ def test_a_key_that_is_made_for_another_type_is_deleted_or_listed(is_disposable,
     assert len(new_keys) == len(keys_that_stay)
 
 
-REFUSES_A_RANDOM_KEY = VARIANTS.declared_services["HasItsOneRandomKeyAlready"]
-REFUSES_AND_REGISTERS_IT = MUTANTS.declared_services["RegistersRandomAndRefusesIt"]
-
-
 @pytest.mark.parametrize(
-    ("kind_of_service", "allow", "perhaps_registered"),
+    ("name_of_service", "allow", "perhaps_registered"),
     [
-        (REFUSES_A_RANDOM_KEY, ["read", "register-keys", "delete-keys"], False),
-        (REFUSES_A_RANDOM_KEY, ["register-keys", "delete-keys"], True),
-        (REFUSES_AND_REGISTERS_IT, ["read", "register-keys", "delete-keys"], True),
-        (REFUSES_AND_REGISTERS_IT, ["register-keys", "delete-keys"], True),
+        ("HasItsOneRandomKeyAlready", ["read", "register-keys", "delete-keys"], False),
+        ("HasItsOneRandomKeyAlready", ["register-keys", "delete-keys"], True),
+        ("RegistersRandomAndRefusesIt", ["read", "register-keys", "delete-keys"], True),
+        ("RegistersRandomAndRefusesIt", ["register-keys", "delete-keys"], True),
     ],
     ids=[
         "refuses it, lists are read", "refuses it, no list is read",
@@ -429,13 +432,13 @@ REFUSES_AND_REGISTERS_IT = MUTANTS.declared_services["RegistersRandomAndRefusesI
     ],
 )  # fmt: skip
 def test_a_refused_random_key_is_perhaps_registered_unless_a_list_shows_nothing_new(
-    kind_of_service, allow, perhaps_registered, tmp_path
+    name_of_service, allow, perhaps_registered, tmp_path
 ):
     """If the service refuses to register a RANDOM key, the report lists the key as perhaps registered.
 
     It does not list it if the run may read lists of keys, and they show no new key.
     """
-    service = kind_of_service.service_class()
+    service = service_named(name_of_service)
     lines_of_report = keys_left(run_of_keys(service, tmp_path, allow=allow))
     lines_of_the_key = [
         line for line in lines_of_report if line.startswith("RANDOM, made by the service: perhaps registered")
@@ -444,49 +447,72 @@ def test_a_refused_random_key_is_perhaps_registered_unless_a_list_shows_nothing_
     assert bool(lines_of_the_key) is perhaps_registered
 
 
-# the advice at the end of a message about a key type that is refused
-NO_MORE_KEYS = "; the account may hold no more keys: delete some, or name another account"
-ONE_SUCH_KEY = (
-    "; the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
-)
-LEAVE_CNPJ_OUT = "; if the account may have no such key, set not_for_this_account: [CNPJ]"
-NO_ADVICE = ""
+def account_that_may_have_no_further_key():
+    """A service that refuses with 422 each key beside the one that the account has."""
+    service = KeyLimit()
+    service.MOST = 0
+    return service
+
+
+def account_that_may_have_two_further_keys():
+    """A service that refuses with 422 each key after two registrations. The suite registers the CNPJ later."""
+    service = KeyLimit()
+    service.MOST = 2
+    return service
+
+
+def service_that_refuses_cnpj_with(status):
+    """A service that answers each registration of a CNPJ with this status, and registers keys of all other types."""
+    service = RefusesAKind()
+    service.KIND, service.STATUS = "CNPJ", status
+    return service
 
 
 @pytest.mark.parametrize(
-    ("make", "attributes", "advice"),
+    ("make", "message"),
     [
-        pytest.param(KeyLimit, {"MOST": 0}, NO_MORE_KEYS, id="the account may have no further key"),
-        pytest.param(KeyLimit, {"MOST": 2}, NO_MORE_KEYS, id="the account may have two further keys"),
-        pytest.param(RefusesAKind, {"KIND": "CNPJ", "STATUS": 500}, NO_ADVICE, id="500 for CNPJ alone"),
-        pytest.param(RefusesAKind, {"KIND": "CNPJ", "STATUS": 400}, LEAVE_CNPJ_OUT, id="400 for CNPJ alone"),
-        pytest.param(
-            VARIANTS.declared_services["EveryKeyWaitsWithAWord"].service_class,
-            {},
-            ONE_SUCH_KEY,
-            id="refused, and in the list",
+        (
+            account_that_may_have_no_further_key,
+            "no CNPJ key was registered: 422 application/json; the account may hold no more keys: delete some, or name "
+            "another account",
         ),
-        pytest.param(
-            MUTANTS.declared_services["RegistrationWantsOtherNames"].service_class,
-            {},
-            NO_ADVICE,
-            id="wants other names of members",
+        (
+            account_that_may_have_two_further_keys,
+            "no CNPJ key was registered: 422 application/json; the account may hold no more keys: delete some, or name "
+            "another account",
         ),
+        (
+            partial(service_that_refuses_cnpj_with, 400),
+            "no CNPJ key was registered: 400 application/json; if the account may have no such key, set "
+            "not_for_this_account: [CNPJ]",
+        ),
+        (partial(service_that_refuses_cnpj_with, 500), "no CNPJ key was registered: 500 application/json"),
+        (
+            partial(service_named, "EveryKeyWaitsWithAWord"),
+            "no CNPJ key was registered: 403 application/json; the list shows such a key: perhaps its owner has to confirm "
+            "it, or the account may have only one such key",
+        ),
+        (partial(service_named, "RegistrationWantsOtherNames"), "no CNPJ key was registered: 400 application/json"),
+    ],
+    ids=[
+        "the account may have no further key",
+        "the account may have two further keys",
+        "only CNPJ is refused, with 400",
+        "only CNPJ is refused, with 500",
+        "each key is refused with 403, and is in the list with the status WAITING",
+        "each registration is refused, because other names of members are wanted",
     ],
 )
-def test_advice_fits_the_refusal_of_a_key_type(make, attributes, advice):
-    """If the service refuses to register a CNPJ, the message ends with advice that fits the refusal.
+def test_advice_fits_the_refusal_of_a_key_type(make, message):
+    """If the service refuses to register a CNPJ, a message has its answer, and advice that fits the refusal.
 
     It advises to leave the type out only if the service refuses that type and accepts another. There is no advice if
-    the status says that the service is at fault (500), or if another finding says what it wants.
+    the status says that the service is at fault (500), or if another finding says which names of members it wants.
     """
-    service = make()
-    vars(service).update(attributes)
-    id = "registerPixKey.pixKeyType.CNPJ"
-    message = str(try_in_memory(service, profile_path("no_deletion"), ids={id}).results[id].message)
-    _, _, end_of_message = message.partition(" application/json")
+    requirement_id = "registerPixKey.pixKeyType.CNPJ"
+    trial = try_in_memory(make(), profile_path("no_deletion"), ids={requirement_id})
 
-    assert end_of_message == advice
+    assert str(trial.results[requirement_id].message) == message
 
 
 def test_a_key_that_is_refused_and_listed_is_an_alert():
@@ -494,7 +520,7 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
 
     Nobody knows if the key is registered, so the run is incomplete (exit status 6).
     """
-    service = MUTANTS.declared_services["RefusesEveryRegistration"].service_class()
+    service = service_named("RefusesEveryRegistration")
     without_keys(service)
     trial = try_in_memory(service, ids={"registerPixKey.status"})
     alerts = [note for note in trial.notes if "and the list shows its key: look whether it is registered" in note]
@@ -504,13 +530,11 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
 
 
 def test_a_key_of_others_that_is_gone_is_an_alert():
-    """If a service deletes another key than the request names, an alert asks to restore the key that is gone.
+    """If a service deletes more keys than the request names, an alert asks to restore the key that is gone.
 
     The run is incomplete (exit status 6). On a sandbox, as here, further deletions are sent.
     """
-    sent = sent_in_memory(
-        MUTANTS.declared_services["DeletesItsNeighbours"].service_class(), ids={"deletePixKey.exists"}
-    )
+    sent = sent_in_memory(service_named("DeletesItsNeighbours"), ids={"deletePixKey.exists"})
     trial = sent.judge()
     number_of_deletions = [request.method for request in sent.requests].count("DELETE")
 
@@ -526,7 +550,7 @@ def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
     account holds too many keys.
     """
     ids = {"registerPixKey.body.pixKey", "registerPixKey.body.account", "registerPixKey.contentType.accepted"}
-    rows = try_in_memory(MUTANTS.declared_services["RegistrationWantsOtherNames"].service_class(), ids=ids).results
+    rows = try_in_memory(service_named("RegistrationWantsOtherNames"), ids=ids).results
     messages = {id: str(row.message) for id, row in rows.items()}
 
     assert messages["registerPixKey.body.pixKey"].endswith(

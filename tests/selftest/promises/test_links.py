@@ -1,5 +1,6 @@
 """Nothing is written through a symbolic link, nor to a folder that others can write."""
 
+import errno
 import os
 from datetime import UTC, datetime
 
@@ -40,13 +41,14 @@ def test_a_file_of_the_report_that_is_a_link_is_replaced(folder_of_user, tmp_pat
     """A run writes nothing through symbolic links: each file of its report takes the place of the link.
 
     So does the file of the observed behaviour. Only their owner can read them. The summary of a CI job is not written
-    at all if it is a link: a line says so, and the exit status is 3. The fixture `folder_of_user`, to which the links
-    lead, fails if anything in it changed.
+    at all if it is a link: a line says so, with the folder of the report, and the exit status is 3. The fixture
+    `folder_of_user`, to which the links lead, fails if anything in it changed.
     """
     report, record_file = tmp_path / "report", tmp_path / "staging.observed.yaml"
     report.mkdir(mode=0o700)
     files = [record_file, *(report / name for name in (*OUTPUTS, PAGE, SUMS))]
     for file in files:
+        # a run reads the file of the observed behaviour at its start, and ends if it has other content: its link is dead
         file.symlink_to(folder_of_user / ("absent" if file is record_file else "file"))
     (tmp_path / "summary").symlink_to(folder_of_user / "file")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
@@ -59,7 +61,7 @@ def test_a_file_of_the_report_that_is_a_link_is_replaced(folder_of_user, tmp_pat
     assert modes == {0o600}
     assert smallest_size > len("mine")  # that was the content behind the link
     assert result.status == 3, result.output
-    assert f"the summary of the job cannot be written to {result.folder}: {os.strerror(40)}" in result.output
+    assert f"the summary of the job cannot be written to {result.folder}: {os.strerror(errno.ELOOP)}" in result.output
 
 
 @pytest.mark.parametrize(
@@ -106,9 +108,10 @@ def test_latest_is_replaced_and_not_followed(folder_of_user, monkeypatch, tmp_pa
 @pytest.mark.parametrize("name", ["", "v/cache/nodeids"], ids=["the folder", "a file in it"])
 def test_a_cache_of_pytest_behind_a_link_is_refused(name, folder_of_user, tmp_path, monkeypatch):
     """If the cache folder of pytest or a file in it is a symbolic link, the run ends with a line that names the link."""
-    monkeypatch.setattr(
-        "tests.selftest.shared_runs.PYTEST_OPTIONS", [*PYTEST_OPTIONS[:-2], "-o", f"cache_dir={tmp_path / 'cache'}"]
-    )
+    *options_of_other_tests, option, cache_plugin = PYTEST_OPTIONS
+    assert (option, cache_plugin) == ("-p", "no:cacheprovider")  # pytest has a cache if they are left out
+    options = [*options_of_other_tests, "-o", f"cache_dir={tmp_path / 'cache'}"]
+    monkeypatch.setattr("tests.selftest.shared_runs.PYTEST_OPTIONS", options)
     link = tmp_path / "cache" / name
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(folder_of_user / "file" if name else folder_of_user)

@@ -12,49 +12,74 @@ CODES = (CODE, OTHER_CODE, "SBX-CPF-1")
 
 
 class Locks(SocketService):
-    """Refuses `requests` requests after every `most` wrong tokens.
+    """Refuses the next request, or the next few, after every few wrong tokens, whatever token it has (a lock).
 
-    `refused` are the paths of executions that it refused.
+    `number_of_wrong_tokens` counts those that arrived. `paths_of_refused_executions` are those of executions with the
+    valid token that a lock refused.
     """
 
-    def __init__(self, status, *, most=3, requests=1):
+    def __init__(self, status, *, wrong_tokens_before_a_lock=3, requests_in_a_lock=1):
         super().__init__()
         self.refusal = response_bytes(Response(status, b"{}", (("Retry-After", "0"),)))
-        self.most, self.requests, self.wrong, self.locked, self.refused = most, requests, 0, 0, []
+        self.wrong_tokens_before_a_lock = wrong_tokens_before_a_lock
+        self.requests_in_a_lock = requests_in_a_lock
+        self.requests_still_refused = 0
+        self.number_of_wrong_tokens = 0
+        self.paths_of_refused_executions = []
 
     def answer(self, connection, request):
-        is_valid = self.has_valid_token(request)
-        if self.locked:
-            self.locked -= 1
-            self.refused += [request.path] * (is_valid and has_real_code(request.path))
+        has_valid_token = self.has_valid_token(request)
+        if self.requests_still_refused:
+            self.requests_still_refused -= 1
+            if has_valid_token and has_real_code(request.path):
+                self.paths_of_refused_executions.append(request.path)
             return connection.sendall(self.refusal)
-        self.wrong += not is_valid
-        self.locked = self.requests * (self.wrong % self.most == 0 and not is_valid)
+        if not has_valid_token:
+            self.number_of_wrong_tokens += 1
+            if self.number_of_wrong_tokens % self.wrong_tokens_before_a_lock == 0:
+                self.requests_still_refused = self.requests_in_a_lock
         return super().answer(connection, request)
 
 
+ENOUGH_REQUESTS = 400
+"""limits.requests of a run that can send all executions and all wrong tokens."""
+
+
 @pytest.mark.parametrize(
-    ("status", "wrong_tokens_before_a_lock"), [(423, 3), (403, 9), (423, 11)], ids=["423", "403", "423, seldom"]
+    ("status", "wrong_tokens_before_a_lock"),
+    [(423, 3), (403, 9)],
+    ids=["423 after every third wrong token", "403 after every ninth wrong token"],
 )
 def test_no_code_is_sent_again_to_a_service_that_locks(status, wrong_tokens_before_a_lock, tmp_path):
     """No transaction code is sent a second time, although the service refuses a request after some wrong tokens.
 
-    Such a refusal (a lock) asks the client to come back later. An execution is never repeated, because it may move
-    money, so the run notes that it did not send all executions. The first code goes before any wrong token.
+    Such a refusal (a lock) asks the client to come back later. It hits requests with another wrong token here, so all
+    three codes are executed, and the run leaves nothing out. The first code goes before any wrong token.
     """
-    with Locks(status, most=wrong_tokens_before_a_lock) as service:
-        manual_run = ManualRun(service, tmp_path, requests=400)
-        log = manual_run.execute_all(profile_with_codes(tmp_path, CODES))
-    refused_answers = [answer for answer in answers_to_real_codes(log) if answer.response.status != 200]
-    codes_received = service.executions_with_valid_token + service.refused
-    first_execution, *_ = service.executions_with_valid_token
-    executions_were_left_out = {ASKED_TO_COME_BACK_LATER: {"executePix"}} if refused_answers else {}
+    with Locks(status, wrong_tokens_before_a_lock=wrong_tokens_before_a_lock) as service:
+        manual_run = ManualRun(service, tmp_path, requests=ENOUGH_REQUESTS)
+        manual_run.execute_all(profile_with_codes(tmp_path, CODES))
 
-    assert service.wrong >= wrong_tokens_before_a_lock
-    assert first_execution == CODE
-    assert len(codes_received) == len(set(codes_received))
-    assert len(refused_answers) == len(service.refused)
-    assert manual_run.door.unsent == executions_were_left_out
+    assert service.number_of_wrong_tokens >= wrong_tokens_before_a_lock
+    assert service.executions_with_valid_token == list(CODES)
+    assert service.paths_of_refused_executions == []
+    assert manual_run.door.unsent == {}
+
+
+def test_an_execution_that_a_lock_refuses_is_not_sent_again(tmp_path):
+    """An execution that a lock refuses is not repeated, because it may move money. The run notes that it left one out.
+
+    The lock comes after the eleventh wrong token here, and the next request is the execution of the second code.
+    """
+    with Locks(423, wrong_tokens_before_a_lock=11) as service:
+        manual_run = ManualRun(service, tmp_path, requests=ENOUGH_REQUESTS)
+        log = manual_run.execute_all(profile_with_codes(tmp_path, CODES))
+    statuses = [answer.response.status for answer in answers_to_real_codes(log)]
+
+    assert service.paths_of_refused_executions == [f"/v1/execute/pix/{OTHER_CODE}"]
+    assert statuses == [200, 423, 200]
+    assert service.executions_with_valid_token == list(CODES)  # each arrived once
+    assert manual_run.door.unsent == {ASKED_TO_COME_BACK_LATER: {"executePix"}}
 
 
 def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
@@ -63,7 +88,7 @@ def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
     The first code goes before any wrong token, and is executed. The journal, which has each code that was sent, has no
     other one. The run notes that it did not send all executions.
     """
-    with Locks(423, requests=99) as service:
+    with Locks(423, requests_in_a_lock=99) as service:
         manual_run = ManualRun(service, tmp_path)
         manual_run.execute_all(profile_with_codes(tmp_path, CODES))
 

@@ -162,13 +162,13 @@ def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
     result = result_off_sandbox(BreaksOnMalformedJson, tmp_path, "deletePixKey")
     message = result.messages_with_verdict("out-of-scope")[SERVER_ERROR]
     line = (
-        "not tested outside a sandbox: malformed requests to deletePixKey, answered like valid requests for an unknown "
+        "unseen outside a sandbox: malformed requests to deletePixKey, answered like valid requests for an unknown "
         "account"
     )
 
     assert (result.status, result.document["verdict"]) == (0, "partial")
     assert message.startswith("only on a sandbox: ")
-    assert "not tested outside a sandbox" in message
+    assert "unseen outside a sandbox" in message
     assert "cut short" in message  # one of the malformed bodies
     assert result.output.count(line) == 1
     assert result.document["coverage"]["robustness"] == {"tested": 0, "testable": 3}
@@ -238,7 +238,7 @@ def test_transfers_that_tested_nothing_are_out_of_scope(tmp_path):
     messages_out_of_scope = result.messages_with_verdict("out-of-scope")
 
     assert (result.status, result.document["verdict"]) == (0, "partial")
-    assert "not tested outside a sandbox" in messages_out_of_scope["transferInternal.serverError"]
+    assert "unseen outside a sandbox" in messages_out_of_scope["transferInternal.serverError"]
 
 
 class TakesNoKeyForAll(RefusesMalformedJsonFirst):
@@ -353,5 +353,5 @@ def test_off_a_sandbox_the_message_names_the_invalid_amounts_that_were_not_teste
     message = messages["transferP2p.serverError"]
 
     assert result.status == 0
-    assert "not tested outside a sandbox" in message
+    assert "unseen outside a sandbox" in message
     assert "value" in message

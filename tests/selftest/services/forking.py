@@ -49,7 +49,7 @@ def serve() -> None:
     with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as folder:
         once = ["-k", "listAccounts.status", f"--report-dir={folder}", "-p", "no:cacheprovider"]
         pytest.main([*once, str(ROOT / "tests" / "conformance")])
-    importlib.import_module("tests.traffic.drawing")  # a run that has it draws without another process
+    importlib.import_module("tests.traffic.drawing.cases")  # a run that has it draws without another process
     gc.collect()
     gc.freeze()
     for line in sys.stdin:

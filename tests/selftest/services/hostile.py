@@ -29,8 +29,6 @@ def flood_bytes(connection):
         connection.sendall(b"x" * 65_536)
 
 
-NEVER_ENDS = HEAD + b"\r\n", flood_bytes
-NEVER_ENDS_ITS_HEADERS = HEAD + b"X-Endless: ", flood_bytes
 GZIP_BOMB = json_answer_bytes(gzip.compress(b"0" * 1_000_000, 1) * 200, ("Content-Encoding", "gzip"))
 INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
 LONG_HEADERS = json_answer_bytes(b"{}", *((f"X-{number}", "y" * 1_000) for number in range(70)))

@@ -146,7 +146,7 @@ class FakeBank(Service):
 
     @property
     def executions_with_valid_token(self) -> list[str]:
-        """The codes of executions with the valid token."""
+        """The codes of executions that arrived with the valid token, whatever the answer was."""
         return [code for code, credential in real_codes_received(self) if credential == f"Bearer {self.token}"]
 
 

@@ -37,7 +37,7 @@ class SocketService:
 
     @property
     def executions_with_valid_token(self) -> list[str]:
-        """The codes of executions with the valid token."""
+        """The codes of executions that arrived with the valid token, whatever the answer was."""
         executions = [
             request for request in self.received if has_real_code(request.path) and self.has_valid_token(request)
         ]

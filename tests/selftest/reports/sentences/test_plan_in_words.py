@@ -37,7 +37,7 @@ def lines_about_executions(*exchanges, **options):
 
 
 FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX = (
-    "not tested outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
+    "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
 )
 
 
@@ -307,24 +307,24 @@ def test_the_plan_counts_transfers_that_may_succeed():
 
 
 @pytest.mark.parametrize(
-    ("profile", "amount", "number_of_lines_not_tested"),
+    ("profile", "amount", "number_of_lines_about_unseen_faults"),
     [
         (PROFILE_OF_NO_SANDBOX, "of at most the amount of the profile", 1),
         (PROFILE_OF_A_SANDBOX, "of any amount", 0),
     ],
     ids=["not a sandbox", "a sandbox"],
 )
-def test_the_plan_says_what_invalid_transfers_ask_for(profile, amount, number_of_lines_not_tested):
+def test_the_plan_says_what_invalid_transfers_ask_for(profile, amount, number_of_lines_about_unseen_faults):
     """Invalid transfers name accounts that do not exist, and off a sandbox ask for at most the amount of the profile.
 
     Off a sandbox no malformed body is sent, and one line says which faults stay unseen because of this.
     """
     lines = lines_of_plan(INVALID_TRANSFER, profile=profile)
     [line_of_invalid_transfers] = [line for line in lines if "synthetic accounts" in line]
-    lines_not_tested = [line for line in lines if line.startswith("not tested")]
+    lines_about_unseen_faults = [line for line in lines if line.startswith("unseen")]
 
     assert line_of_invalid_transfers.endswith(amount)
-    assert len(lines_not_tested) == number_of_lines_not_tested
+    assert len(lines_about_unseen_faults) == number_of_lines_about_unseen_faults
 
 
 def test_a_plan_without_invalid_transfers_has_no_line_about_them():

@@ -1,6 +1,6 @@
 """Bodies with several unusual members at once. A fault may need two of them, and one request shows more.
 
-`drawing.py` asks for these bodies. It also has the coverage phase of Schemathesis, which changes one member of a body
+`cases.py` asks for these bodies. It also has the coverage phase of Schemathesis, which changes one member of a body
 at a time.
 
 A round is a list of bodies in which every member has every value once. Each member has the values in an order of its
@@ -73,7 +73,7 @@ def cases_of_every_run(operation: str, profile: Profile) -> list[Case]:
     members = _usual_members(operation, profile)
     if operation != "registerPixKey":
         return _harmless_cases([dict.fromkeys(members, value) for value in _ALIKE], operation, profile)
-    # The coverage phase (`drawing.py`) sends these keys with the usual type.
+    # The coverage phase (`cases.py`) sends these keys with the usual type.
     other_types = [name for name in TYPES_EXCEPT_RANDOM if name != members["pixKeyType"]]
     bodies = [
         {**members, "pixKeyType": key_type, "pixKey": key} for key_type, key in product(other_types, _KEYS_OF_NO_TYPE)

@@ -27,7 +27,7 @@ EXAMPLES = 40
 
 @cache
 def drawing(profile_name: str = "sandbox") -> Any:
-    from tests.traffic.drawing import Drawing  # it loads Schemathesis, which most self-tests do without
+    from tests.traffic.drawing.cases import Drawing  # it loads Schemathesis, which most self-tests do without
 
     return Drawing(SANDBOX if profile_name == "sandbox" else BANK)
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 from environments.profiles.loading import load
 from spec.interface import PREPARING_OPERATIONS
 from tests.traffic.case import harmless_cases, usual_body
-from tests.traffic.combining import (
+from tests.traffic.drawing.combining import (
     VALUES,
     VALUES_OF_FURTHER_ROUNDS,
     cases_of_every_run,

@@ -1,0 +1,62 @@
+"""The kinds of the values in a request. Of requests with the same kinds, one is sent."""
+
+import json
+
+import pytest
+
+from spec.interface import SYNTHETIC_PREFIX
+from tests.traffic.case import Case
+from tests.traffic.drawing.kinds_of_values import kinds_of_values
+
+
+@pytest.mark.parametrize(
+    ("one_value", "other_value"),
+    [
+        (f"{SYNTHETIC_PREFIX}{'x' * 300}", f"{SYNTHETIC_PREFIX}{'9' * 5_000}"),
+        (f"{SYNTHETIC_PREFIX}0123", f"{SYNTHETIC_PREFIX}98"),
+        (f"{SYNTHETIC_PREFIX}a;b", f"{SYNTHETIC_PREFIX}100%"),
+        (12, 13),
+    ],
+    ids=["long texts", "texts of digits", "texts with punctuation", "numbers of 32 bits"],
+)
+def test_similar_values_are_of_one_kind(one_value, other_value):
+    """Two bodies whose member has similar values are of the same kinds, so only one of them is sent."""
+    assert kinds_of_member(one_value) == kinds_of_member(other_value)
+
+
+@pytest.mark.parametrize(
+    ("one_value", "other_value"),
+    [
+        (12, -12),
+        (12, 12.5),
+        (2**31, 2**31 + 1),
+        (0, False),
+        ("", f"{SYNTHETIC_PREFIX}a"),
+        (f"{SYNTHETIC_PREFIX}a\0", f"{SYNTHETIC_PREFIX}a"),
+        (True, False),
+    ],
+    ids=[
+        "a positive and a negative number",
+        "a whole number and a fraction",
+        "the largest number of 32 bits, and a larger one",
+        "zero and false",
+        "the empty text and another text",
+        "a text with NUL and one without",
+        "true and false",
+    ],
+)
+def test_values_that_a_service_may_treat_differently_are_of_two_kinds(one_value, other_value):
+    """Two bodies whose member has values that a service may treat differently are of different kinds: both are sent."""
+    assert kinds_of_member(one_value) != kinds_of_member(other_value)
+
+
+def test_a_missing_member_has_a_kind():
+    """A documented member that is not in the body is of the kind "missing", and the empty name means the path."""
+    case = Case("registerPixKey", path_parameter="7", body=json.dumps({"pixKeyType": "PHONE"}).encode())
+
+    assert kinds_of_values(case) == {"": "7", "pixKeyType": "PHONE", "account": "missing", "pixKey": "missing"}
+
+
+def kinds_of_member(value):
+    """The kinds of the values in a transfer whose description is this value."""
+    return kinds_of_values(Case("transferInternal", body=json.dumps({"description": value}).encode()))

@@ -1,0 +1,88 @@
+"""Drawn sequences of steps: few of them reach most faults, and a shorter one still shows a finding."""
+
+from itertools import pairwise, product
+
+import pytest
+
+from tests.traffic.drawing.step_sequences import draw_sequences, search_for_shorter_sequence
+from tests.traffic.sequences import (
+    SEQUENCE_OF_SEVERAL_TRANSFERS,
+    STEPS_OF_KEYS,
+    STEPS_OF_TRANSFERS,
+    USUAL_SEQUENCE_OF_A_TRANSFER,
+    executes,
+    patterns_of_keys,
+    patterns_of_transfers,
+    possible_steps,
+)
+
+REGISTER, DELETE, *_ = STEPS_OF_KEYS
+
+
+def is_reached(sequence, first, second, third):
+    """True if the third step follows these two changes of the key, with reads between them at most."""
+    changes = []
+    for step in sequence:
+        if changes[-2:] == [first, second] and step is third:
+            return True
+        if step in (REGISTER, DELETE):
+            changes.append(step)
+    return False
+
+
+SEEDS = range(4)
+
+
+@pytest.mark.parametrize(("number_of_sequences", "part_that_may_be_missed"), [(7, 0.05), (20, 0)])
+def test_sequences_reach_most_faults_of_three_steps(number_of_sequences, part_that_may_be_missed):
+    """Seven drawn sequences show 19 of 20 faults that need three steps, and twenty sequences show all of them.
+
+    Such a fault shows in any step, such as the list of keys, after any two changes of a key (a registration or a
+    deletion). Four seeds are tried.
+    """
+    faults = list(product((REGISTER, DELETE), (REGISTER, DELETE), STEPS_OF_KEYS))
+    missed = []
+    for seed in SEEDS:
+        sequences = draw_sequences(f"{seed} sequences", number_of_sequences, STEPS_OF_KEYS, patterns_of_keys)
+        missed += [fault for fault in faults if not any(is_reached(sequence, *fault) for sequence in sequences)]
+
+    assert len(missed) <= part_that_may_be_missed * len(SEEDS) * len(faults)
+
+
+@pytest.mark.parametrize(("number_of_sequences", "part_to_be_reached"), [(6, 0.5), (16, 0.8)])
+def test_sequences_reach_most_faults_beside_an_execution(number_of_sequences, part_to_be_reached):
+    """Six drawn sequences have half of all steps that can go right before or right after an execution, and sixteen
+    sequences have eight of ten.
+
+    The second execution of a code counts as an execution, too. Four seeds are tried.
+    """
+    pairs_with_an_execution = {pair for pair in product(STEPS_OF_TRANSFERS, repeat=2) if executes(pair)}
+    number_reached = 0
+    for seed in SEEDS:
+        sequences = draw_sequences(
+            f"{seed} sequences with transfers", number_of_sequences, STEPS_OF_TRANSFERS, patterns_of_transfers,
+            without_impossible_steps=possible_steps, examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
+        )  # fmt: skip
+        pairs_in_sequences = {pair for sequence in sequences for pair in pairwise(sequence)}
+        number_reached += len(pairs_in_sequences & pairs_with_an_execution)
+
+    assert number_reached >= part_to_be_reached * len(SEEDS) * len(pairs_with_an_execution)
+
+
+def test_the_search_ends_at_the_shortest_sequence():
+    """The shortest part of a sequence that the search tries has only the steps that show the finding: three of seven.
+
+    The service of this example fails at a read after two registrations of the same key, with any steps in between.
+    """
+    steps = ("register", "read", "delete", "read", "register", "delete", "read")
+    sequences_that_fail = []
+
+    def fails(part):
+        is_failure = part.count("register") == 2 and part[-1] == "read"
+        if is_failure:
+            sequences_that_fail.append(part)
+        return is_failure
+
+    search_for_shorter_sequence(steps, fails)
+
+    assert min(sequences_that_fail, key=len) == ("register", "register", "read")

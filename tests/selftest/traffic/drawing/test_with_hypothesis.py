@@ -1,0 +1,43 @@
+"""What Hypothesis is asked for: different values of a strategy, and the smallest value that shows a finding."""
+
+from hypothesis import strategies as st
+
+from tests.traffic.drawing.with_hypothesis import distinct_values, search_for_smallest
+
+
+def test_a_seed_draws_the_same_values_again():
+    """The same seed draws the same numbers in the same order, and another seed draws other numbers."""
+    numbers = st.integers(0, 10**9)
+
+    assert distinct_values(numbers, "seed 5", 8) == distinct_values(numbers, "seed 5", 8)
+    assert distinct_values(numbers, "seed 5", 8) != distinct_values(numbers, "seed 6", 8)
+
+
+def test_no_value_is_drawn_twice():
+    """Three different values of four are drawn if one is excluded, although five are asked for."""
+    letters = st.sampled_from("abcd")
+
+    assert sorted(distinct_values(letters, "seed 5", 5, excluded=["b"])) == ["a", "c", "d"]
+
+
+def test_the_search_ends_at_the_smallest_value():
+    """The last value that shows the finding is the smallest one: 1,000, if each number from 1,000 on shows it."""
+    numbers_that_show_it = []
+
+    def shows(number):
+        if number >= 1_000:
+            numbers_that_show_it.append(number)
+        return number >= 1_000
+
+    search_for_smallest(st.integers(0, 10**9), shows)
+
+    assert min(numbers_that_show_it) == 1_000
+
+
+def test_a_finding_that_no_first_value_shows_ends_the_search():
+    """If none of the first ten values shows the finding, the search ends without an error."""
+    values_tried = []
+
+    search_for_smallest(st.integers(0, 10**9), values_tried.append)
+
+    assert 1 <= len(values_tried) <= 10

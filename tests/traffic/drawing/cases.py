@@ -1,0 +1,267 @@
+"""Requests that are drawn from the OpenAPI schema with Schemathesis and Hypothesis, and not sent yet.
+
+`property.py` asks for the cases of each operation: a case is one request. The modules of this folder have the parts:
+
+- `schema.py`: the schema for drawing, and the hooks that keep drawn requests harmless
+- `combining.py`: bodies with several unusual members
+- `kinds_of_values.py`: of requests whose values are of the same kinds, one is sent
+- `parts_of_a_case.py`: smaller requests, for the search for the smallest one that shows a finding
+- `step_sequences.py`: sequences of steps, for `stateful.py`
+- `with_hypothesis.py`: how Hypothesis is called
+
+Not drawn: wrong credentials, queries and broken bodies are in `invalid.py`. Other methods are never sent.
+
+Import this module only where something is drawn, because importing Schemathesis takes most of a second.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+from typing import Any
+
+from hypothesis import strategies as st
+from schemathesis import Case as SchemaCase
+from schemathesis import GenerationMode
+from schemathesis.core import NotSet
+from schemathesis.generation.drivers import CoverageGenerator
+from schemathesis.generation.feedback import FeedbackSources
+from schemathesis.generation.overrides import Override
+
+from environments.profiles.model import Profile
+from spec.interface import operations
+from spec.json_text import MAX_DEPTH_OF_A_REQUEST, as_bytes, is_nested_deeper_than
+from tests.traffic.case import JSON, Case, synthetic_path_parameter, usual_body, with_synthetic_identifiers
+from tests.traffic.drawing.combining import (
+    VALUES,
+    VALUES_OF_FURTHER_ROUNDS,
+    cases_of_every_run,
+    has_several_members,
+    rounds,
+)
+from tests.traffic.drawing.kinds_of_values import kinds_of_values
+from tests.traffic.drawing.parts_of_a_case import parts_of
+from tests.traffic.drawing.schema import (
+    ALL_MEMBERS,
+    ANY_MEMBERS,
+    KINDS_OF_BODIES,
+    ONE_UNUSUAL_MEMBER,
+    ONE_USUAL_MEMBER,
+    example_of_path_parameter,
+    schema_for_drawing,
+)
+from tests.traffic.drawing.with_hypothesis import distinct_values, search_for_smallest
+from tests.traffic.invalid import invalid_requests
+from tests.traffic.unusual_texts import ALL_SPECIAL, ALL_UNUSUAL, LETTERS, ONE_DIGIT, VERY_LONG
+
+_NO_FEEDBACK = FeedbackSources()
+"""Sources of constants to draw: none. By default, Schemathesis takes constants from loaded modules and from answers, so
+that the same seed would draw different cases."""
+
+_PATH_PARAMETERS = (LETTERS, ONE_DIGIT, ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG)
+"""Texts that are sent as the path parameter of each operation that has one: one for each kind of text."""
+
+_SHARE_OF_COMBINED = 0.85
+"""Share of the drawn cases of an operation with a body that have several unusual members."""
+
+
+class Drawing:
+    """Draws cases of the operations that one profile permits. The same seed draws the same cases."""
+
+    def __init__(self, profile: Profile) -> None:
+        """`profile` says which accounts, keys and amounts a request may name, and so which values may be drawn."""
+        self._profile = profile
+        # By kind of body, such as "all members", the OpenAPI schema from which such requests are drawn.
+        self._schemas = {kind: schema_for_drawing(profile, kind) for kind in KINDS_OF_BODIES}
+        # Takes the objects that exist now out of garbage collection: Schemathesis with all its modules is loaded, and
+        # stays until the end. That saves a tenth of the time of a run against a service on the same machine.
+        gc.freeze()
+
+    def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
+        """Requests to an operation that are made from the OpenAPI schema, and not sent yet.
+
+        First come the requests of the coverage phase: their bodies differ from the usual body in one member. Then come
+        as many others as `examples`, or fewer if too many are equal: requests with an unusual path parameter, requests
+        with several unusual members, and requests that Schemathesis draws. The same `seed` gives the same requests.
+        """
+        coverage = self.coverage(operation)
+        others = self._with_unusual_path_parameters(operation)[:examples]
+        count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))
+        combined = self._with_several_unusual_members(operation, f"{seed} {operation}", count_combined)
+        others += _first_new_cases(combined, count_combined, [*coverage, *others])
+        count_left = examples - len(others)
+        if count_left:
+            strategy = _drawn_cases(operation, self._strategy(operation))
+            others += distinct_values(strategy, f"{seed} {operation}", count_left, {*coverage, *others})
+        return [*coverage, *others]
+
+    def _with_several_unusual_members(self, operation: str, seed: str, count: int) -> list[Case]:
+        """Requests with several unusual members each: as many as `count` or a few more, of which some may be equal.
+
+        Empty if the body of the operation has fewer than two members. Hypothesis draws whole rounds: lists of requests
+        in which each member has each value once. In this way a few requests are enough to try each value in each
+        member. `combining.py` says why the further rounds have more values than the first one.
+        """
+        if count < 1 or not has_several_members(operation, self._profile):
+            return []
+        number_of_further_rounds = math.ceil(count / len(VALUES_OF_FURTHER_ROUNDS))
+        first_round = rounds(operation, self._profile, VALUES)
+        further_rounds = rounds(operation, self._profile, VALUES_OF_FURTHER_ROUNDS)
+        # The first value that Hypothesis draws is the simplest one, whatever the seed is, so it is left out.
+        drawn = [
+            *distinct_values(first_round, f"{seed} first round", 2)[1:],
+            *distinct_values(further_rounds, f"{seed} further rounds", 1 + number_of_further_rounds)[1:],
+        ]
+        return [*cases_of_every_run(operation, self._profile), *chain.from_iterable(drawn)]
+
+    def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
+        """Requests with a usual body and an unusual path parameter, one for each text of `_PATH_PARAMETERS`.
+
+        Empty if the path of the operation has no parameter. All texts get the prefix that makes them name nobody.
+        """
+        if operations()[operation].path_parameter is None:
+            return []
+        members = usual_body(operation, self._profile)
+        body = None
+        if members:
+            body = as_bytes(with_synthetic_identifiers(dict(members), operation, self._profile))
+        path_parameters = [synthetic_path_parameter(operation, text, self._profile) for text in _PATH_PARAMETERS]
+        return [Case(operation, path_parameter=path_parameter, body=body) for path_parameter in path_parameters]
+
+    def search_for_smaller_case(self, case: Case, shows: Callable[[Case], bool]) -> None:
+        """Have Hypothesis search for the smallest part of a request (`case`) that still shows a finding, a deviation.
+
+        A part has fewer members, items or characters. Hypothesis calls `shows` with one part after the other: it sends
+        the part, and returns True if the answer shows the finding. It must return the same for equal parts. Nothing is
+        returned, because `shows` has seen the smallest part.
+        """
+        search_for_smallest(parts_of(case, self._profile), shows)
+
+    def coverage(self, operation: str) -> list[Case]:
+        """Requests whose body differs from the usual one in one member, and requests with one usual member alone.
+
+        A member is of another type, missing, empty or not documented. The coverage phase of Schemathesis makes them: it
+        tries every value that the schema lists. Of bodies whose values are of the same kinds, such as two long texts,
+        only the first one is sent. Requests that the tables of `invalid.py` have are left out, because they are sent
+        anyway. Empty for an operation without a body: `_strategy` draws the texts in its path.
+        """
+        if usual_body(operation, self._profile) is None:
+            return []
+        schema_cases = [
+            *self._covered(operation, ONE_UNUSUAL_MEMBER, list(GenerationMode)),
+            *self._covered(operation, ONE_USUAL_MEMBER, [GenerationMode.POSITIVE]),
+        ]
+        sent_anyway = {_request_of(case) for case in invalid_requests(operation, self._profile)}
+        one_of_each: dict[tuple[tuple[str, str], ...], Case] = {}
+        for schema_case in schema_cases:
+            case = _as_case(operation, schema_case)
+            if case.content_type != JSON:  # Schemathesis also makes such cases; the tables of `invalid.py` have enough
+                continue
+            if _request_of(case) not in sent_anyway:
+                kinds = tuple(
+                    sorted(kinds_of_values(case).items())
+                )  # sorted, because the order of members does not count
+                one_of_each.setdefault(kinds, case)
+        return list(one_of_each.values())
+
+    def _covered(self, operation: str, kind: str, modes: list[GenerationMode]) -> Iterator[SchemaCase[Any]]:
+        """The requests that the coverage phase of Schemathesis makes, with bodies of one kind (`KINDS_OF_BODIES`).
+
+        A kind is, for example, "one unusual member". The coverage phase tries every value that the schema lists.
+        `modes` says whether a request keeps the schema (positive) or breaks it (negative).
+        """
+        schema = self._schemas[kind]
+        generator = CoverageGenerator(
+            operation=schema.find_operation_by_id(operation),
+            generation_modes=modes,
+            generation_config=schema.config.generation,
+            auth_storage=None,
+            override=Override(),
+            feedback=_NO_FEEDBACK,
+        )
+        yield from generator
+
+    def _strategy(self, operation: str) -> st.SearchStrategy[SchemaCase[Any]]:
+        """The Hypothesis strategy from which requests to an operation are drawn.
+
+        A request has a drawn body and a usual path parameter, or a drawn path parameter and a usual body: if both were
+        unusual, the service would often refuse the path parameter before it reads the body. Negative requests
+        (a word of Schemathesis) break the schema. `one_of` draws from each of its strategies equally often.
+        """
+        path_parameter = example_of_path_parameter(operation, self._profile)
+        example_body = usual_body(operation, self._profile)
+
+        def cases(kind: str, mode: GenerationMode = GenerationMode.POSITIVE, **fixed: Any) -> st.SearchStrategy[Any]:
+            """The Hypothesis strategy for requests with bodies of one kind, such as "all members".
+
+            `fixed` are parts of a request that are not drawn.
+            """
+            source = self._schemas[kind].find_operation_by_id(operation)
+            strategy: st.SearchStrategy[Any] = source.as_strategy(generation_mode=mode, feedback=_NO_FEEDBACK, **fixed)
+            return strategy
+
+        if example_body is None:  # the operation has no body, so only its path parameter is drawn
+            return cases(ALL_MEMBERS)
+        with_example_path: dict[str, Any] = {}
+        if path_parameter and example_body:
+            with_example_path = {"path_parameters": {operations()[operation].path_parameter: path_parameter}}
+        strategies = [
+            cases(ALL_MEMBERS, **with_example_path),
+            cases(ALL_MEMBERS, GenerationMode.NEGATIVE, **with_example_path),
+        ]
+        if len(example_body) > 1:  # without its single member, a body would just be empty
+            strategies.append(cases(ANY_MEMBERS, **with_example_path))
+        if path_parameter:
+            strategies.append(cases(ALL_MEMBERS, body=dict(example_body), media_type=JSON))
+        return st.one_of(strategies)
+
+
+@st.composite
+def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[SchemaCase[Any]]) -> Case:
+    """A Hypothesis strategy for cases of the suite. Each is made of a case that the strategy of Schemathesis draws."""
+    return _as_case(operation, draw(strategy))
+
+
+def _request_of(case: Case) -> tuple[object, ...]:
+    """A value that is equal for two cases if they are the same request, so that the request is sent only once.
+
+    The order of the members in a body makes no difference. A body that is nested very deeply is compared as bytes,
+    because a parser of Python may crash on it.
+    """
+    body = repr(case.body)
+    if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, case.body or b""):
+        with suppress(ValueError):  # a body that is no JSON is also compared as bytes
+            body = json.dumps(json.loads(case.body or b"null"), sort_keys=True)
+    return case.path_parameter, body, case.content_type, case.query, case.credential
+
+
+def _first_new_cases(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:
+    """The first of these cases whose requests are new, as many as `count`, so that no request is sent twice.
+
+    A request is new if it is none of the `earlier` ones, and none of the cases before it.
+    """
+    new: list[Case] = []
+    requests = {_request_of(case) for case in earlier}
+    for case in cases:
+        if len(new) == count:
+            break
+        if _request_of(case) not in requests:
+            requests.add(_request_of(case))
+            new.append(case)
+    return new
+
+
+def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
+    """A case of the suite, made of a case of Schemathesis: both are requests that are not sent yet.
+
+    Of the headers only Content-Type is kept, because the client adds the others.
+    """
+    path_parameter = next(iter(case.path_parameters.values()), None)  # there is one at most
+    body = None if isinstance(case.body, NotSet) else as_bytes(case.body)
+    return Case(
+        operation, path_parameter=path_parameter, body=body, content_type=case.headers.get("Content-Type", JSON)
+    )

@@ -1,0 +1,294 @@
+"""The OpenAPI schema from which Schemathesis draws requests, and the hooks that keep drawn requests harmless.
+
+The interface document leaves most types open, so what Schemathesis draws from `spec/openapi.yaml` as it is has few of
+the documented members. For drawing alone, a body has no other members than the documented ones, and a member whose type
+is not shown may have any JSON type. Each member has an example from a complete body (`usual_body` in
+`tests/traffic/case.py`), so that the cases of the coverage phase differ from this body in one member each. (The
+coverage phase of Schemathesis tries each value that a schema lists, one member at a time.)
+
+Hooks leave out what may never be sent, and replace drawn identifiers by synthetic ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from itertools import compress
+from typing import Any
+from urllib.parse import unquote
+
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis import Case as SchemaCase
+from schemathesis.core import NotSet
+
+from environments.profiles.model import Profile
+from spec.interface import READ_OPERATIONS, SYNTHETIC_PREFIX, openapi, operations
+from tests.traffic.case import (
+    AMOUNT,
+    JSON,
+    TYPES_EXCEPT_RANDOM,
+    Members,
+    greatest_amount,
+    harmless_path_parameter,
+    has_permitted_amounts,
+    synthetic_path_parameter,
+    usual_body,
+    with_synthetic_identifiers,
+)
+from tests.traffic.drawing.with_hypothesis import IS_KEPT
+from tests.traffic.unusual_texts import (
+    ALL_SPECIAL,
+    ALL_UNUSUAL,
+    LENGTHS,
+    LONG_WITH_ALL_UNUSUAL,
+    ONE_DIGIT,
+    SPECIAL,
+    UNUSUAL,
+    VERY_LONG,
+)
+
+_JsonSchema = dict[str, Any]
+"""A JSON schema, which says which values a member of a body may have."""
+
+
+def _some_of(characters: str) -> st.SearchStrategy[str]:
+    """A Hypothesis strategy for texts that have most of these characters, in their order.
+
+    Some faults show only if two characters are in one text, such as a quote and a semicolon. Other faults show only if
+    a certain character is missing. Each character is in three of four texts, so that a few texts show both.
+    """
+    choices = st.tuples(*(IS_KEPT for _ in characters))  # for each character, whether it is in the text
+    return choices.map(lambda chosen: "".join(compress(characters, chosen)))
+
+
+_FORMATS = {
+    "pixconf-special": _some_of(SPECIAL),
+    "pixconf-usual": st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E)),
+    "pixconf-unusual": st.one_of(_some_of(UNUSUAL), st.text()),
+    "pixconf-digits": st.tuples(st.sampled_from(("", "-")), st.text("0123456789", min_size=1)).map("".join),
+    "pixconf-long": st.builds(
+        lambda character, length: character * length, st.sampled_from("x9ã"), st.sampled_from(LENGTHS)
+    ),
+}
+"""Sorts of unusual texts, each with the strategy from which Hypothesis draws them. Schemathesis knows each sort as a
+format of a text: a text of the format "pixconf-digits" has digits alone."""
+for _name, _strategy in _FORMATS.items():
+    schemathesis.openapi.format(_name, _strategy)
+_DRAWN_TEXTS: list[_JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
+"""The JSON schemas of these texts."""
+_TEXTS = [*_DRAWN_TEXTS, {"const": ""}]
+"""The same and the empty text, which a path parameter cannot be."""
+_ANY_TYPE: list[_JsonSchema] = [{"type": "null"}, {"const": True}, {"type": "number"}, *_TEXTS, {"const": {}}]
+"""Values of a member whose type the interface document does not show. Negative cases also have other values. Arrays and
+objects of any depth are left out, because to draw them would take most of the time."""
+
+_VALUES_FOR_A_TEXT: tuple[Any, ...] = (
+    None,
+    True,
+    -0.5,
+    "",
+    ONE_DIGIT,
+    ALL_SPECIAL,
+    ALL_UNUSUAL,
+    VERY_LONG,
+    {f"{SYNTHETIC_PREFIX}a": {}},
+)
+"""Values that the coverage phase puts into each member whose usual value is a text. Negative cases add letters and an
+array."""
+_VALUES_FOR_A_NUMBER: tuple[Any, ...] = (None, True, -0.5, "", ONE_DIGIT, {})
+"""The same for a member whose usual value is a number. Negative cases add a text without digits."""
+_VALUES_FOR_A_DATE: tuple[Any, ...] = (*_VALUES_FOR_A_NUMBER, 0, 1767225600, 2**64, "2026-02-30")
+"""The same for a date: seconds since 1970 instead of milliseconds, more than 64 bits, a day that no year has."""
+_AMOUNTS_OF_A_SANDBOX = (0, 1e-7, 12345678901, 1e20)
+"""Amounts that only a sandbox gets: none, less than a cent, more than 32 bits, and more than 64 bits hold."""
+_DATE = "date"
+"""Member of the documented transfers that has the day."""
+
+
+# -- the schema for drawing --------------------------------------------------------------------------------------------
+
+ONE_UNUSUAL_MEMBER = "one unusual member"
+ONE_USUAL_MEMBER = "one usual member"
+ALL_MEMBERS = "all members"
+ANY_MEMBERS = "any members"
+KINDS_OF_BODIES = (ONE_UNUSUAL_MEMBER, ONE_USUAL_MEMBER, ALL_MEMBERS, ANY_MEMBERS)
+"""Kinds of bodies, compared with the example body: a complete, usual one (`usual_body` in `case.py`).
+
+- One unusual member: the coverage phase of Schemathesis makes these bodies.
+- One usual member: the coverage phase also makes these bodies. Each has one of the usual members, and no other member.
+- All members: each of them has a drawn value.
+- Any members: the same, but some of the members are missing.
+
+None of the bodies has a member that is not documented. Bodies with several unusual members are in
+`combining.py`."""
+
+
+def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
+    """JSON schema from which the value of one member of a body is drawn. `usual_value` is its example.
+
+    A key type is a documented type, because a service would refuse any other type before it reads the rest of the body.
+    RANDOM is left out, because the service ignores the drawn key then, and makes a key. Any other member of a
+    registration is a text, as documented.
+    """
+    if _is_key_type(operation, name):
+        return {"enum": list(TYPES_EXCEPT_RANDOM)}
+    types = _TEXTS if operation == "registerPixKey" else _ANY_TYPE
+    if name == AMOUNT:
+        types = _types_of_an_amount(operation, types, profile)
+    return {"anyOf": types, "examples": [usual_value]}
+
+
+def _covered_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
+    """JSON schema of one member of a body, from which Schemathesis makes bodies with one unusual member each.
+
+    It does so in its coverage phase, which tries every listed value instead of drawing some. The usual value is the
+    first one, and the example.
+    """
+    values = _VALUES_FOR_A_TEXT if isinstance(usual_value, str) else _VALUES_FOR_A_NUMBER
+    if name == _DATE:
+        values = _VALUES_FOR_A_DATE
+    if _is_key_type(operation, name):
+        # The documented types; and a text, a boolean and a number that are no key type.
+        values = (*TYPES_EXCEPT_RANDOM, LONG_WITH_ALL_UNUSUAL, True, -0.5)
+    if name == AMOUNT and profile.is_sandbox:
+        values = (*values, *_AMOUNTS_OF_A_SANDBOX, "1,5")  # with a decimal comma, as people write it in Brazil
+    others = [value for value in values if value != usual_value]
+    return {"enum": [usual_value, *others], "examples": [usual_value]}
+
+
+def _is_key_type(operation: str, name: str) -> bool:
+    """True if a member of a body is the key type of a registration, whose values the interface document lists."""
+    return name == "pixKeyType" and operation == "registerPixKey"
+
+
+def _types_of_an_amount(operation: str, types: list[_JsonSchema], profile: Profile) -> list[_JsonSchema]:
+    """The JSON schemas from which amounts are drawn. `types` are the schemas of any member of a body.
+
+    On a sandbox, a service without real money, any amount is permitted. Elsewhere it must be above 0, and at most the
+    amount of the profile.
+    """
+    if profile.is_sandbox:
+        return [*types, *({"const": amount} for amount in _AMOUNTS_OF_A_SANDBOX)]
+    any_number: _JsonSchema = {"type": "number"}
+    bounded_number = {**any_number, "exclusiveMinimum": 0, "maximum": greatest_amount(operation, profile)}
+    return [bounded_number if schema == any_number else schema for schema in types]
+
+
+def _schema_without_other_members(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
+    """JSON schema of an object that has no other members than these. If `required`, it has all of them, else some.
+
+    `members` are the JSON schemas of the members by name.
+    """
+    names = list(members) if required else []
+    return {"type": "object", "properties": dict(members), "required": names, "additionalProperties": False}
+
+
+def _body_schemas(operation: str, example_body: Members, profile: Profile) -> dict[str, _JsonSchema]:
+    """By kind of body, the JSON schema from which Schemathesis makes bodies of the operation.
+
+    A kind is, for example, "all members" (each member has a drawn value) or "any members" (some are missing). Each kind
+    has a schema of its own. `example_body` has the usual value of each member.
+    """
+    # By name of a member: its schema for random values, for the coverage phase, and for its usual value alone.
+    drawn = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in example_body.items()}
+    covered = {
+        name: _covered_member_schema(operation, name, usual_value, profile)
+        for name, usual_value in example_body.items()
+    }
+    usual = {name: {"enum": [value], "examples": [value]} for name, value in example_body.items()}
+    return {
+        ALL_MEMBERS: _schema_without_other_members(drawn, required=True),
+        ANY_MEMBERS: _schema_without_other_members(drawn, required=False),
+        ONE_USUAL_MEMBER: {**_schema_without_other_members(usual, required=False), "maxProperties": 1},
+        ONE_UNUSUAL_MEMBER: _schema_without_other_members(covered, required=True),
+    }
+
+
+def schema_for_drawing(profile: Profile, kind: str) -> Any:
+    """The OpenAPI schema of the service, loaded by Schemathesis, from which requests with bodies of one kind are drawn.
+
+    `kind` is one of `KINDS_OF_BODIES`, such as "all members". Schemas of path parameters, and of bodies whose members
+    are documented, are replaced by schemas that reach unusual values more often. Hooks keep drawn requests harmless.
+    """
+    document = deepcopy(dict(openapi()))
+    for parameter in document["components"]["parameters"].values():
+        parameter["schema"] = {"anyOf": _DRAWN_TEXTS}
+    for methods in document["paths"].values():
+        for item in methods.values():
+            operation = item.get("operationId") if isinstance(item, dict) else None
+            example_body = usual_body(operation, profile) if operation else None
+            if operation and example_body:
+                body_schema = _body_schemas(operation, example_body, profile)[kind]
+                item["requestBody"] = {"required": True, "content": {JSON: {"schema": body_schema}}}
+                item["parameters"] = _path_parameters(operation, profile)
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.generation.with_security_parameters = False  # no drawn credentials
+    schema.config.phases.coverage.unexpected_methods = set()  # otherwise DELETE and TRACE are sent to each path
+    _register_hooks(schema, profile)
+    return schema
+
+
+def _path_parameters(operation: str, profile: Profile) -> list[_JsonSchema]:
+    """The OpenAPI description of the path parameter of an operation, in a list; empty if the path has no parameter.
+
+    Its schema has texts of all sorts, and a usual value as the example.
+    """
+    name = operations()[operation].path_parameter
+    if not name:
+        return []
+    schema = {"anyOf": _DRAWN_TEXTS, "examples": [example_of_path_parameter(operation, profile)]}
+    return [{"name": name, "in": "path", "required": True, "schema": schema}]
+
+
+def example_of_path_parameter(operation: str, profile: Profile) -> str | None:
+    """A usual value of the path parameter, which can do no harm; None if the operation has no path parameter.
+
+    It is an account of the profile, or a made-up text if a real account could be harmed. For a deletion it is an
+    account of the profile on a sandbox only: a service without real money, where a deleted key does no harm.
+    """
+    deletes_on_sandbox = operation == "deletePixKey" and profile.is_sandbox
+    if deletes_on_sandbox and profile.accounts:
+        return profile.accounts[0]
+    return harmless_path_parameter(operation, profile)
+
+
+def _register_hooks(schema: Any, profile: Profile) -> None:
+    """Register two hooks with Schemathesis that keep drawn requests harmless.
+
+    The first hook leaves out requests that may never be sent. The second hook replaces everything that may name
+    somebody by a made-up text. Each request is checked two more times: by `harmless_cases` in `case.py`, and
+    by the door (the only module that sends requests).
+    """
+
+    @schema.hook  # type: ignore[untyped-decorator]
+    def filter_case(context: Any, case: SchemaCase[Any]) -> bool:
+        """True if Schemathesis may keep a drawn request.
+
+        False if the body is bytes instead of a JSON value, because nobody knows what it names, or if its amount is
+        above the amount of the profile.
+        """
+        is_json = not isinstance(case.body, bytes)
+        return is_json and has_permitted_amounts(_operation_of(case), case.body, profile)
+
+    @schema.hook  # type: ignore[untyped-decorator]
+    def map_case(context: Any, case: SchemaCase[Any]) -> SchemaCase[Any]:
+        """The drawn request, in which all accounts, keys and codes in path and body are replaced by made-up ones.
+
+        The usual path parameter stays, because it can do no harm. But in a read it is replaced: a read with the usual
+        path parameter is valid, and valid reads are sent anyway.
+        """
+        operation = _operation_of(case)
+        for name, value in case.path_parameters.items():
+            text = unquote(str(value))
+            is_usual = text == example_of_path_parameter(operation, profile)
+            may_stay = is_usual and operation not in READ_OPERATIONS
+            case.path_parameters[name] = text if may_stay else synthetic_path_parameter(operation, text, profile)
+        if not isinstance(case.body, NotSet):
+            case.body = with_synthetic_identifiers(case.body, operation, profile)
+        return case
+
+
+def _operation_of(case: SchemaCase[Any]) -> str:
+    """The operation of a request that Schemathesis has drawn, by its id in the OpenAPI schema, such as "createPix"."""
+    return str(case.operation.definition.raw["operationId"])
