@@ -47,13 +47,16 @@ def refusal_message(resolve, *arguments):
 @pytest.mark.parametrize(
     "auth",
     [FROM_VARIABLE, FROM_FILE, shell_command("cat ../token; echo note >&2")],
-    ids=["variable", "file", "command"],
+    ids=["variable", "file", "command, which also prints a note as an error"],
 )
-@pytest.mark.parametrize("token", [SECRET, "bearer123"])
+@pytest.mark.parametrize(
+    "token", [SECRET, "bearer123"], ids=["a usual token", "a token that begins like the scheme Bearer"]
+)
 def test_a_token_is_read_from_its_source(token, auth, monkeypatch):
     """A profile (the settings of a run) names a variable, a file or a command that has the access token.
 
-    Blanks around the token and a byte order mark are left out. A command runs in the folder of its profile.
+    Blanks around the token are left out, and so is a byte order mark at the beginning of a file. A command runs in the
+    folder of its profile (environments), so `../token` is a file beside that folder.
     """
     monkeypatch.setenv("PIX_TOKEN", f" {token}\n")
     byte_order_mark = "\ufeff" if auth is FROM_FILE else ""
@@ -169,7 +172,8 @@ def test_a_refresh_runs_the_command_a_second_time_and_no_later_one_does():
 def test_a_command_that_fails_in_a_refresh_is_not_run_again():
     """If the command for the access token fails in a refresh, the first token stays, and a later refresh does not run it.
 
-    The command here fails when it runs for the second time.
+    The command here writes a line with x into the file `runs`, and prints that file as the token. When it runs for the
+    second time, the file has two lines: it fails.
     """
     script = "echo x >> runs; test $(wc -l < runs) != 2 && cat runs"
     target = open_target(profile_with_auth(shell_command(script)))

@@ -140,9 +140,10 @@ def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchan
     ],
 )
 def test_a_finding_counts_the_answers_that_deviate(exchanges, number_of_judged_answers, message):
-    """A conformance test judges several answers. The message says in how many a field has the wrong type.
+    """A conformance test judges several answers. The field `digit` is a text in CONFORMING and an integer in DEVIATING.
 
-    It says nothing of that if all of them have it. The verdict rests on all judged answers.
+    The message says in how many answers the type is wrong, unless it is wrong in all of them. The verdict rests on all
+    judged answers.
     """
     test = judged_test_of(lambda: assert_holds(OWN_REQUIREMENT, exchanges))
 

@@ -63,12 +63,22 @@ def test_the_message_names_no_greatest_number_if_there_is_none():
         ({"base_url": "http://other.example"}, "PYTEST_ADDOPTS "),
         ({"setting": "http://other.example"}, "the setting base_url of pytest "),
     ],
-    ids=str,
+    ids=[
+        "--showlocals",
+        "--junitxml=x",
+        "--report-dir without a value",
+        "--base-url without a value",
+        "-n 0",
+        "--dist=load, which is about -n",
+        "--setup-only",
+        "an address that is not on the command line",
+        "an address in a setting of pytest",
+    ],
 )
 def test_an_option_that_a_run_does_not_take_is_refused(options, reason):
     """Some options of pytest would show secrets or split a run. The error begins with the option and the reason.
 
-    An address of the service (base_url) that comes from a variable or a setting is refused, too.
+    An address of the service (base_url) that comes from a variable (PYTEST_ADDOPTS) or a setting is refused, too.
     """
     with pytest.raises(pytest.UsageError, match=f"^{reason}"):
         refuse_options(config(**options))
@@ -83,7 +93,13 @@ def test_an_option_that_a_run_does_not_take_is_refused(options, reason):
         {"base_url": "http://other.example", "arguments": ["--base-url=http://other.example"]},
         {"base_url": "http://other.example", "arguments": ["@arguments"]},
     ],
-    ids=str,
+    ids=[
+        "no option",
+        "--dist=no, as pytest-xdist sets it",
+        "--setup-plan, which implies --setup-only and sends nothing",
+        "an address on the command line",
+        "an address in a file that the command line names",
+    ],
 )
 def test_other_options_are_taken(options):
     """An address of the service (base_url) on the command line is taken, because whoever starts the run sees it.

@@ -65,7 +65,8 @@ def test_the_variable_pytest_base_url_is_refused(command, service, tmp_path, mon
     errors = capsys.readouterr().err
     line = f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it\n"
 
-    assert (status_of_command, status_of_run) == (4, 4)
+    assert status_of_command == 4
+    assert status_of_run == 4
     assert errors == f"error: {line}ERROR: {line}\n"
     assert service.received == []
     assert other_service.received == []

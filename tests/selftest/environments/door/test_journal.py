@@ -151,7 +151,7 @@ def test_a_code_is_not_sent_again_with_another_profile_address_or_spelling(
     first_run.execute(spelling)
     unsent = later_run.execute(spelling)
 
-    assert re.fullmatch(r".*the journal says that this code was sent at 20.* \(success\)", unsent.failure.message)
+    assert re.fullmatch(r".*the journal says that this code was sent at \d{4}-.* \(success\)", unsent.failure.message)
     assert service.executions_with_valid_token == [CODE]
 
 
@@ -251,7 +251,8 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
     tmp_path.chmod(0o700)
     codes_afterwards = ManualRun(service, tmp_path, name="three").door.guard.open_journal_and_find_usable([CODE])
 
-    assert (codes_with_open_folder, codes_afterwards) == ([], [CODE])
+    assert codes_with_open_folder == []
+    assert codes_afterwards == [CODE]
     assert unsent.failure.message == message_if_others_can_write(tmp_path)
 
 
@@ -718,7 +719,7 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        (CODE, "the journal says that this code was executed at 20"),
+        (CODE, r"the journal says that this code was executed at \d{4}-"),
         ("TX-OF-NOBODY", "the code is not in transactions.codes"),
     ],
     ids=["a code that was executed", "a code that the profile does not have"],

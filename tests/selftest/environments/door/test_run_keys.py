@@ -191,7 +191,8 @@ def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, manua
     manual_run.client.send("registerPixKey", "pixconf-account", body=body.encode())
     [key] = manual_run.door.keys._keys
 
-    assert (key.value, str(key.label)) == (number, f"EMAIL {number}"[:80])
+    assert key.value == number
+    assert str(key.label) == f"EMAIL {number}"[:80]
 
 
 def test_a_list_of_another_account_does_not_show_that_a_refused_key_is_not_registered():
@@ -448,12 +449,15 @@ def test_a_key_of_the_profile_is_recorded_as_registered_only_if_a_list_before_la
 def test_a_key_that_was_there_before_the_run_is_not_recorded(history):
     """The list shows the key before its registration. So it belongs to the operator, and the run is not to delete it.
 
-    It is neither in the key record (a file for later runs) nor among the keys to clean up.
+    It is neither in the key record (a file for later runs) nor among the keys to clean up, and no key of the run belongs
+    to the registration (`key_of` gives None).
     """
     history.list_shows(PROFILE_KEY).register(PROFILE_KEY)
     key_of_registration = history.keys.key_of(exchange_with_number(history.number_of_last_request))
 
-    assert (history.events_in_record, history.states, key_of_registration) == ([], {}, None)
+    assert history.events_in_record == []
+    assert history.states == {}
+    assert key_of_registration is None
     assert history.keys.was_there_before(PROFILE_KEY)
 
 
@@ -560,7 +564,8 @@ def test_a_made_up_key_is_reported_with_its_type_and_value(key_type, key, name, 
     history.list_shows().register(key, key_type=key_type)
     [key_of_run] = history.keys_to_clean_up
 
-    assert (str(key_of_run.label), key_of_run.type) == (name, recorded_type)
+    assert str(key_of_run.label) == name
+    assert key_of_run.type == recorded_type
 
 
 def test_a_key_of_the_profile_is_reported_with_its_type_and_place_only(history):
@@ -576,7 +581,10 @@ def test_a_key_of_the_profile_is_reported_with_its_type_and_place_only(history):
 
 
 def test_keys_of_the_profile_are_listed_before_made_up_keys(history):
-    """The keys to clean up are in the order of the profile, in whatever order they were registered."""
+    """The profile has an e-mail key, and then a CPF. The run registers a made-up key, the CPF and the e-mail key.
+
+    The keys to clean up are in the order of the profile, in whatever order they were registered.
+    """
     history.list_shows().register(MADE_UP_KEY).register(PROFILE_CPF).register(PROFILE_KEY)
 
     assert list(history.states) == [PROFILE_KEY, PROFILE_CPF, MADE_UP_KEY]
@@ -913,7 +921,9 @@ def test_a_text_that_cannot_be_a_key_of_the_service_is_not_learned(impossible_va
     [key] = history.keys_to_clean_up
     history.learn_value(key, impossible_value)
 
-    assert (str(key.label), key.type, key.value) == (f"EMAIL {MADE_UP_KEY}", "EMAIL", MADE_UP_KEY)
+    assert str(key.label) == f"EMAIL {MADE_UP_KEY}"
+    assert key.type == "EMAIL"
+    assert key.value == MADE_UP_KEY
 
 
 def test_a_key_with_a_learned_value_is_a_random_key(history):
@@ -926,8 +936,12 @@ def test_a_key_with_a_learned_value_is_a_random_key(history):
     [key] = history.keys_to_clean_up
     history.learn_value(key, "made-1")
 
-    assert (str(key.label), key.type, key.value) == ("RANDOM, made by the service", "RANDOM", "made-1")
-    assert (key.state, key.was_listed, key.was_absent_after_acceptance) == (KeyState.REGISTERED, True, False)
+    assert str(key.label) == "RANDOM, made by the service"
+    assert key.type == "RANDOM"
+    assert key.value == "made-1"
+    assert key.state is KeyState.REGISTERED
+    assert key.was_listed
+    assert not key.was_absent_after_acceptance
     assert history.values_in_record == ["made-1"]
 
 
@@ -940,7 +954,8 @@ def test_a_learned_value_can_become_unknown_again(history):
     [key] = history.keys_to_clean_up
     history.learn_value(key, "made-1").forget_value(key)
 
-    assert (key.value, key.was_listed) == (None, False)
+    assert key.value is None
+    assert not key.was_listed
     assert history.values_in_record == [""]
 
 
@@ -1144,7 +1159,8 @@ def test_the_list_of_another_account_is_no_evidence_about_a_key_of_the_profile(l
     history.list_shows(*listed_keys, account=OTHER_ACCOUNT)
     [key] = history.keys_to_clean_up
 
-    assert (key.was_listed, key.was_absent_after_acceptance) == (False, False)
+    assert not key.was_listed
+    assert not key.was_absent_after_acceptance
 
 
 def test_a_similar_text_in_a_list_may_be_a_key_of_the_profile(history):
@@ -1264,8 +1280,12 @@ def test_a_made_up_key_that_the_service_cut_is_found_in_the_list(history):
     history.keys.add_changed_keys(ACCOUNT)
     [_, cut_key] = history.keys_to_clean_up
 
-    assert (cut_key.value, cut_key.account, cut_key.type) == (CUT_KEY, ACCOUNT, "EMAIL")
-    assert (cut_key.state, cut_key.exchanges, cut_key.was_listed) == (KeyState.MAYBE, [3], True)
+    assert cut_key.value == CUT_KEY
+    assert cut_key.account == ACCOUNT
+    assert cut_key.type == "EMAIL"
+    assert cut_key.state is KeyState.MAYBE
+    assert cut_key.exchanges == [3]
+    assert cut_key.was_listed
 
 
 def test_a_made_up_key_that_the_service_cut_is_added_once(history):

@@ -230,7 +230,8 @@ def test_preparations_of_transfers_have_a_fresh_connection(service, manual_run):
     first_path, second_path, *later_paths = [request.path for request in service.received]
     paths_on_kept_connections = service.reused
 
-    assert (first_path, second_path) == ("/v1/accounts", "/v1/pix")
+    assert first_path == "/v1/accounts"
+    assert second_path == "/v1/pix"
     assert "/v1/pix" in later_paths  # the invalid preparation
     assert paths_on_kept_connections == later_paths
 

@@ -100,7 +100,8 @@ def test_a_token_that_expired_is_fetched_once():
     second_read_is_resent = token.is_resent_after(401)
 
     assert second_read_is_resent
-    assert (token.reads_sent_again, token.times_fetched) == ([1], 1)
+    assert token.reads_sent_again == [1]
+    assert token.times_fetched == 1
     assert token.monitor.excused == {2}
     assert [str(note) for note in token.monitor.notes] == [
         "the token was refused in the middle of the run (exchange 2) and fetched again"
@@ -118,7 +119,8 @@ def test_a_token_that_another_read_is_granted_has_not_expired():
     second_read_is_resent = token.is_resent_after(401)
 
     assert not second_read_is_resent
-    assert (token.reads_sent_again, token.times_fetched) == ([1], 0)
+    assert token.reads_sent_again == [1]
+    assert token.times_fetched == 0
     assert token.monitor.excused == set()
 
 
@@ -267,7 +269,8 @@ def test_the_token_is_not_checked_after_an_answer_that_may_have_another_cause(st
     is_resent = token.is_resent_after(status, **request_with_that_answer)
 
     assert not is_resent
-    assert (token.reads_sent_again, token.monitor.excused) == ([], set())
+    assert token.reads_sent_again == []
+    assert token.monitor.excused == set()
 
 
 def test_a_token_that_no_read_was_granted_cannot_expire():
@@ -293,7 +296,8 @@ def test_an_execution_is_not_sent_again_with_a_new_token():
     execution_is_resent = token.is_resent_after(401, "executePix", code="TX-1")
 
     assert not execution_is_resent
-    assert (token.times_fetched, token.monitor.excused) == (1, {2})
+    assert token.times_fetched == 1
+    assert token.monitor.excused == {2}
 
 
 @pytest.mark.parametrize(

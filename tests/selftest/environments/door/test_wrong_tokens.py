@@ -237,9 +237,10 @@ FORMS_THAT_THE_SUITE_SIGNS = [name for name, _, _ in RESIGNED_TOKENS]
 
 @pytest.mark.parametrize(("name", "key", "claims_that_differ"), RESIGNED_TOKENS)
 def test_a_resigned_token_differs_in_the_named_claim_alone(name, key, claims_that_differ):
-    """The suite signs a wrong token itself, with a key that anybody may guess.
+    """The suite signs a wrong token itself, with a key that anybody may guess, such as the word `secret`.
 
-    A service with that key finds the signature valid. All claims but the named one are those of the right token.
+    A service with that key finds the signature valid. All claims of the token but the named one are those of the right
+    token. For example an expired token has another time of expiry (exp).
     """
 
     class ServiceWithThatKey(SignsItsToken):

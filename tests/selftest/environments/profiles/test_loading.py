@@ -112,9 +112,9 @@ class TestWhatAProfileSays:
 
         For example an entry of `pix_keys` becomes a PixKey, and a date becomes a date of Python.
         """
-        profile = loaded_profile(
-            with_lines_switched_on(EXAMPLE.read_text("utf-8")).replace("[read]", "[read, transfer]")
-        )
+        text = with_lines_switched_on(EXAMPLE.read_text("utf-8"))
+        # The example prepares transfers if its lines are switched on, which needs the permission.
+        profile = loaded_profile(text.replace("[read]", "[read, transfer]"))
 
         assert profile.pix_keys == (profiles.PixKey("RANDOM", ""), profiles.PixKey("EMAIL", "qa@example.com", True))
         assert profile.known_failures[0].until == date(2027, 1, 31)
@@ -183,7 +183,10 @@ class TestAnInvalidProfile:
     @pytest.mark.parametrize(
         "text",
         [b"name: \xff\n", "b: \x07\n", "a: " + "9" * 5000, "a: " + "[" * 500, 'a: "\\uD83D"', "a: 1.0e+400", "a: {[1]: 2}"],
-        ids=["not UTF-8", "control", "digits", "open lists", "half a character", "too large", "a key that is a list"],
+        ids=[
+            "not UTF-8", "a control character", "5000 digits", "500 brackets without an end", "half a surrogate pair",
+            "a number that no float can hold", "a key that is a list",
+        ],
     )  # fmt: skip
     def test_a_text_that_is_no_yaml_is_refused(self, text):
         """The file of a profile is not YAML, or it is YAML that JSON cannot express. It is refused with a message."""
@@ -290,7 +293,8 @@ class TestAddresses:
         of_profile = loaded_profile(f'base_url: "{address}"\nauth: {{token_env: A}}').base_url
         of_option = loaded_profile(ADDRESS_AND_TOKEN, address).base_url
 
-        assert (of_profile, of_option) == (usual_form, usual_form)
+        assert of_profile == usual_form
+        assert of_option == usual_form
 
     def test_an_address_may_end_in_v1_if_the_profile_says_that_it_is_exact(self):
         """Usually an address that ends in /v1 is a mistake, because every path begins with /v1.
