@@ -13,7 +13,6 @@ SECRET = "s3cr3t-t0ken"
 PROFILE = "environments/staging.yaml"
 THIS_IS_NO_TOKEN = f'{PROFILE}: auth: no token; expected the token alone, without spaces and without "Bearer"'
 COMMAND_FAILED = f"{PROFILE}: auth.token_command: failed, or took more than 30 seconds; run it by hand: its output is never shown here"
-VARIABLE_IS_NOT_SET = f"{PROFILE}: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
 FILE_IS_UNREADABLE = f"{PROFILE}: auth.token_file: cannot be read (No such file or directory)"
 FROM_VARIABLE, FROM_FILE = Auth(token_env="PIX_TOKEN"), Auth(token_file=Path("token"))
 
@@ -48,13 +47,16 @@ def refusal_message(resolve, *arguments):
 @pytest.mark.parametrize(
     "auth",
     [FROM_VARIABLE, FROM_FILE, shell_command("cat ../token; echo note >&2")],
-    ids=["variable", "file", "command"],
+    ids=["variable", "file", "command, which also prints a note as an error"],
 )
-@pytest.mark.parametrize("token", [SECRET, "bearer123"])
+@pytest.mark.parametrize(
+    "token", [SECRET, "bearer123"], ids=["a usual token", "a token that begins like the scheme Bearer"]
+)
 def test_a_token_is_read_from_its_source(token, auth, monkeypatch):
     """A profile (the settings of a run) names a variable, a file or a command that has the access token.
 
-    Blanks around the token and a byte order mark are left out. A command runs in the folder of its profile.
+    Blanks around the token are left out, and so is a byte order mark at the beginning of a file. A command runs in the
+    folder of its profile (environments), so `../token` is a file beside that folder.
     """
     monkeypatch.setenv("PIX_TOKEN", f" {token}\n")
     byte_order_mark = "\ufeff" if auth is FROM_FILE else ""
@@ -63,24 +65,50 @@ def test_a_token_is_read_from_its_source(token, auth, monkeypatch):
     assert token_of(profile_with_auth(auth)) == token
 
 
+@pytest.mark.parametrize("value", [None, "", " \n"], ids=["not set", "empty", "blank"])
+def test_a_variable_that_is_not_set_or_blank_is_refused(value, monkeypatch):
+    """The profile (the settings of a run) names the variable PIX_TOKEN. The message says how to set it."""
+    if value is not None:
+        monkeypatch.setenv("PIX_TOKEN", value)
+    message = refusal_message(open_target, profile_with_auth())
+
+    assert message == "environments/staging.yaml: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
+
+
 @pytest.mark.parametrize(
-    ("value", "message"),
+    "value",
     [
-        *((value, VARIABLE_IS_NOT_SET) for value in (None, "", " \n")),
-        *((f"{SECRET}{rest}", THIS_IS_NO_TOKEN) for rest in (f"\n{SECRET}", " x", "\x1b[0m", "é", "…")),
-        *((scheme, THIS_IS_NO_TOKEN) for scheme in (f"Bearer {SECRET}", f"bearer\t{SECRET}", "Bearer")),
+        f"{SECRET}\n{SECRET}",
+        f"{SECRET} x",
+        f"{SECRET}\x1b[0m",
+        f"{SECRET}é",
+        f"{SECRET}…",
+        f"Bearer {SECRET}",
+        f"bearer\t{SECRET}",
+        "Bearer",
     ],
-    ids=ascii,
+    ids=[
+        "two lines",
+        "two words",
+        "a control character",
+        "a letter outside ASCII",
+        "a sign outside ASCII",
+        "with its scheme",
+        "with its scheme in small letters and a tab",
+        "the scheme without a token",
+    ],
 )
-def test_a_variable_without_a_token_is_refused(value, message, monkeypatch):
-    """The variable PIX_TOKEN is not set, or has a text that cannot follow "Authorization: Bearer" in a header.
+def test_a_variable_without_a_token_is_refused(value, monkeypatch):
+    """The variable PIX_TOKEN has a text that cannot follow "Authorization: Bearer" in a header.
 
     The message does not show the text, because it may be the token with a mistake in it.
     """
-    if value is not None:
-        monkeypatch.setenv("PIX_TOKEN", value)
+    monkeypatch.setenv("PIX_TOKEN", value)
+    message = refusal_message(open_target, profile_with_auth())
 
-    assert refusal_message(open_target, profile_with_auth()) == message
+    assert message == (
+        'environments/staging.yaml: auth: no token; expected the token alone, without spaces and without "Bearer"'
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +172,8 @@ def test_a_refresh_runs_the_command_a_second_time_and_no_later_one_does():
 def test_a_command_that_fails_in_a_refresh_is_not_run_again():
     """If the command for the access token fails in a refresh, the first token stays, and a later refresh does not run it.
 
-    The command here fails when it runs for the second time.
+    The command here writes a line with x into the file `runs`, and prints that file as the token. When it runs for the
+    second time, the file has two lines: it fails.
     """
     script = "echo x >> runs; test $(wc -l < runs) != 2 && cat runs"
     target = open_target(profile_with_auth(shell_command(script)))

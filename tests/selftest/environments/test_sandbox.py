@@ -92,7 +92,8 @@ def test_no_operation_of_the_sandbox_succeeds_without_the_token(
     """The sandbox is a test service of the suite. It answers 401 and names the scheme in WWW-Authenticate."""
     response, _ = call_operation(method, path, body, authorization)
 
-    assert (response.status, dict(response.headers)["WWW-Authenticate"]) == (401, "Bearer")
+    assert response.status == 401
+    assert dict(response.headers)["WWW-Authenticate"] == "Bearer"
 
 
 # Execution
@@ -132,7 +133,10 @@ def test_an_execution_is_an_entry_of_the_account_of_the_payer(call_operation, st
     _, account = call_operation("GET", "/v1/accounts/entries/ac-0001")
     last_entry = account["entries"][-1]
 
-    assert (result["type"], result["status"], result["error"], result["date"]) == ("PHONE", "DONE", None, DATE)
+    assert result["type"] == "PHONE"
+    assert result["status"] == "DONE"
+    assert result["error"] is None
+    assert result["date"] == DATE
     assert last_entry == {"transactionId": "SBX-PHONE-1", "date": DATE, "value": -150}
 
 

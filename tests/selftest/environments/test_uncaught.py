@@ -1,6 +1,7 @@
 """An exception that nobody catches ends with one line and exit status 3; its message is not shown."""
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -27,6 +28,16 @@ def raise_value_error():
     raise ValueError("t0ken")
 
 
+def raise_in_another_file_of_the_suite():
+    """Raise an error in spec/requirements.py: `read_yaml` expects a Path, so a text makes it fail."""
+    read_yaml("t0ken")
+
+
+def raise_in_the_standard_library():
+    """Raise an error in the module json, which this file calls."""
+    json.loads("t0ken")
+
+
 def raise_disk_is_full():
     """Raise the error of a full disk."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -41,11 +52,18 @@ def raise_keyboard_interrupt():
     ("act", "exit_status", "beginning_of_line"),
     [
         (raise_value_error, 3, "error: ValueError (tests/selftest/environments/test_uncaught.py:"),
-        (lambda: read_yaml("no such file"), 3, "error: AttributeError (spec/requirements.py:"),
+        (raise_in_another_file_of_the_suite, 3, "error: AttributeError (spec/requirements.py:"),
+        (raise_in_the_standard_library, 3, "error: JSONDecodeError (tests/selftest/environments/test_uncaught.py:"),
         (raise_disk_is_full, 3, "error: the output cannot be written: No space left on device\n"),
         (raise_keyboard_interrupt, 2, "error: interrupted\n"),
     ],
-    ids=["an error in the suite", "an error in a library", "a full disk", "Ctrl-C"],
+    ids=[
+        "an error in this file",
+        "an error in another file of the suite",
+        "an error in a library",
+        "a full disk",
+        "Ctrl-C",
+    ],
 )
 def test_an_exception_that_nobody_catches_is_printed_as_one_line(act, exit_status, beginning_of_line, capsys):
     """An exception that nobody catches ends the process with one line: its type, and the last place in the files of the suite.

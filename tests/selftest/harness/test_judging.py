@@ -4,6 +4,7 @@ Each assertion, such as `assert_holds`, names a requirement and the exchanges th
 the verdict: fail before warn, warn before pass.
 """
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -30,8 +31,8 @@ from tests.selftest.hand_made import SANDBOX_PROFILE
 OWN_REQUIREMENT = "executePix.digit.type"
 """The requirement of the conformance test that is judged: `digit` is a text."""
 CONFORMING = execution()
-DEVIATING = execution(EXECUTION_RESULT | {"digit": 6})
-"""Executions whose answers conform to the requirement and deviate from it. Both have the number 1."""
+DEVIATING = replace(execution(EXECUTION_RESULT | {"digit": 6}), number=2)
+"""Executions whose answers conform to the requirement and deviate from it. They have the numbers 1 and 2."""
 
 
 def judged_test_of(*assertions, own=OWN_REQUIREMENT, wanted="", exchanges=(CONFORMING, DEVIATING)):
@@ -57,35 +58,72 @@ def verdicts(test):
     return {result.id: str(result.verdict) for result in test.results}
 
 
+def the_answer_conforms():
+    """An assertion that judges one answer, which conforms."""
+    assert_holds(OWN_REQUIREMENT, [CONFORMING])
+
+
+def one_of_two_answers_deviates():
+    """An assertion that judges two answers, and fails."""
+    assert_holds(OWN_REQUIREMENT, [CONFORMING, DEVIATING])
+
+
+def the_answer_deviates():
+    """An assertion that judges one answer, and fails."""
+    assert_holds(OWN_REQUIREMENT, [DEVIATING])
+
+
+def there_is_no_answer():
+    """An assertion that has no answer to judge."""
+    assert_holds(OWN_REQUIREMENT, [])
+
+
+def the_judgement_holds():
+    """An assertion about a judgement of several exchanges, which holds."""
+    assert_judgement(OWN_REQUIREMENT, holds(CONFORMING))
+
+
+def the_judgement_is_inconclusive():
+    """An assertion about a judgement that could not be made."""
+    assert_judgement(OWN_REQUIREMENT, inconclusive("nothing", CONFORMING))
+
+
+def a_warning():
+    """A warning that one exchange shows."""
+    warn(OWN_REQUIREMENT, finding("lost"), [CONFORMING])
+
+
+def a_warning_that_no_exchange_shows():
+    """A warning without an exchange."""
+    warn(OWN_REQUIREMENT, finding("lost"), [])
+
+
+def an_observation():
+    """What the service does, although the interface document does not say what is right."""
+    observe(OWN_REQUIREMENT, "in this way", [CONFORMING])
+
+
 @pytest.mark.parametrize(
     ("assertions", "verdict", "exchanges"),
     [
-        ([lambda: assert_holds(OWN_REQUIREMENT, [CONFORMING])], "pass", (1,)),
-        ([lambda: assert_holds(OWN_REQUIREMENT, [CONFORMING, DEVIATING])], "fail", (1,)),
-        ([lambda: assert_holds(OWN_REQUIREMENT, [])], "not-exercised", ()),
-        ([lambda: assert_judgement(OWN_REQUIREMENT, holds(CONFORMING)), lambda: assert_holds(OWN_REQUIREMENT, [DEVIATING])], "fail", (1, 1)),
-        ([lambda: assert_judgement(OWN_REQUIREMENT, inconclusive("nothing", CONFORMING))], "not-exercised", (1,)),
-        ([lambda: assert_judgement(OWN_REQUIREMENT, holds(CONFORMING)), lambda: warn(OWN_REQUIREMENT, finding("lost"), [CONFORMING])], "warn", (1, 1)),
-        ([lambda: warn(OWN_REQUIREMENT, finding("lost"), [CONFORMING]), lambda: warn(OWN_REQUIREMENT, finding("kept"), [])], "warn", (1,)),
-        ([lambda: warn(OWN_REQUIREMENT, finding("kept"), [])], "pass", ()),
-        ([lambda: observe(OWN_REQUIREMENT, "in this way", [CONFORMING])], "observed", (1,)),
+        ([the_answer_conforms], "pass", (1,)),
+        ([one_of_two_answers_deviates], "fail", (2,)),
+        ([there_is_no_answer], "not-exercised", ()),
+        ([the_judgement_holds, the_answer_deviates], "fail", (1, 2)),
+        ([the_judgement_is_inconclusive], "not-exercised", (1,)),
+        ([the_judgement_holds, a_warning], "warn", (1, 1)),
+        ([a_warning, a_warning_that_no_exchange_shows], "warn", (1,)),
+        ([a_warning_that_no_exchange_shows], "pass", ()),
+        ([an_observation], "observed", (1,)),
     ],
-    ids=[
-        "a conforming answer",
-        "a conforming and a deviating answer",
-        "no answer",
-        "one assertion holds, and another one fails",
-        "an inconclusive judgement",
-        "one assertion holds, and there is a warning",
-        "two warnings, the second one without an exchange",
-        "a warning without an exchange",
-        "an observation",
-    ],
-)  # fmt: skip
+    ids=lambda value: " and ".join(act.__name__ for act in value) if isinstance(value, list) else "",
+)
 def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchanges):
     """A conformance test makes these assertions about its requirement. Fail is more severe than warn, and warn than pass.
 
-    The result has the number of each exchange (a request with its answer) that an assertion judged; here all have 1.
+    A warning that no exchange shows does not count, so it is a pass. The result has the numbers of the exchanges
+    (requests with their answers) that the assertions are about: 1 is the conforming one, 2 the deviating one. A failure is
+    about the deviating one alone.
     """
     test = judged_test_of(*assertions)
 
@@ -102,9 +140,10 @@ def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchan
     ],
 )
 def test_a_finding_counts_the_answers_that_deviate(exchanges, number_of_judged_answers, message):
-    """A conformance test judges several answers. The message says in how many a field has the wrong type.
+    """A conformance test judges several answers. The field `digit` is a text in CONFORMING and an integer in DEVIATING.
 
-    It says nothing of that if all of them have it. The verdict rests on all judged answers.
+    The message says in how many answers the type is wrong, unless it is wrong in all of them. The verdict rests on all
+    judged answers.
     """
     test = judged_test_of(lambda: assert_holds(OWN_REQUIREMENT, exchanges))
 

@@ -63,12 +63,22 @@ def test_the_message_names_no_greatest_number_if_there_is_none():
         ({"base_url": "http://other.example"}, "PYTEST_ADDOPTS "),
         ({"setting": "http://other.example"}, "the setting base_url of pytest "),
     ],
-    ids=str,
+    ids=[
+        "--showlocals",
+        "--junitxml=x",
+        "--report-dir without a value",
+        "--base-url without a value",
+        "-n 0",
+        "--dist=load, which is about -n",
+        "--setup-only",
+        "an address that is not on the command line",
+        "an address in a setting of pytest",
+    ],
 )
 def test_an_option_that_a_run_does_not_take_is_refused(options, reason):
     """Some options of pytest would show secrets or split a run. The error begins with the option and the reason.
 
-    An address of the service (base_url) that comes from a variable or a setting is refused, too.
+    An address of the service (base_url) that comes from a variable (PYTEST_ADDOPTS) or a setting is refused, too.
     """
     with pytest.raises(pytest.UsageError, match=f"^{reason}"):
         refuse_options(config(**options))
@@ -83,7 +93,13 @@ def test_an_option_that_a_run_does_not_take_is_refused(options, reason):
         {"base_url": "http://other.example", "arguments": ["--base-url=http://other.example"]},
         {"base_url": "http://other.example", "arguments": ["@arguments"]},
     ],
-    ids=str,
+    ids=[
+        "no option",
+        "--dist=no, as pytest-xdist sets it",
+        "--setup-plan, which implies --setup-only and sends nothing",
+        "an address on the command line",
+        "an address in a file that the command line names",
+    ],
 )
 def test_other_options_are_taken(options):
     """An address of the service (base_url) on the command line is taken, because whoever starts the run sees it.
@@ -125,6 +141,26 @@ def test_nobody_asks_for_a_number_of_examples_unless_the_option_or_the_profile_d
     assert examples_asked_for(config(examples=None), profile) == 0
 
 
+def parser_of_pytest(options_added=None):
+    """A parser of pytest. It adds the names of the options that are added to it to the list `options_added`."""
+    names_added = [] if options_added is None else options_added
+    group = SimpleNamespace(_addoption=lambda *names, **details: names_added.extend(names))
+    return SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: group)
+
+
+def plugin_manager(*, is_xdist_loaded=True, names_of_loaded_plugins=()):
+    """The plugin manager of pytest, with two methods of nearly the same name.
+
+    | method | what it is asked |
+    |---|---|
+    | `hasplugin` | if pytest-xdist is loaded |
+    | `has_plugin` | if the plugin with this name or module is loaded |
+    """
+    return SimpleNamespace(
+        hasplugin=lambda name: is_xdist_loaded, has_plugin=lambda name: name in names_of_loaded_plugins
+    )
+
+
 @pytest.mark.parametrize(
     ("is_xdist_loaded", "expected_options"),
     [(True, []), (False, ["-n", "--numprocesses"])],
@@ -133,20 +169,17 @@ def test_nobody_asks_for_a_number_of_examples_unless_the_option_or_the_profile_d
 def test_the_option_n_exists_with_and_without_pytest_xdist(is_xdist_loaded, expected_options):
     """A run refuses -n in its own words, so pytest must know the option. The suite adds it if pytest-xdist does not."""
     options_added = []
-    group = SimpleNamespace(_addoption=lambda *names, **details: options_added.extend(names))
-    parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: group)
-    plugins = SimpleNamespace(hasplugin=lambda name: is_xdist_loaded, has_plugin=lambda name: True)
-    group_of_suite = add_group(parser, plugins)
+    parser = parser_of_pytest(options_added)
+    group_of_suite = add_group(parser, plugin_manager(is_xdist_loaded=is_xdist_loaded))
 
-    assert group_of_suite is group
+    assert group_of_suite is parser.getgroup("conformance")
     assert options_added == expected_options
 
 
 def test_the_error_about_an_option_says_how_to_list_the_options():
     """The option --seed has no number. The error is that of pytest, with `pytest --help` behind it."""
-    group = SimpleNamespace(_addoption=lambda *names, **details: None)
-    parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: group)
-    add_group(parser, SimpleNamespace(hasplugin=lambda name: True, has_plugin=lambda name: True))
+    parser = parser_of_pytest()
+    add_group(parser, plugin_manager())
 
     with pytest.raises(pytest.UsageError, match=r"^--seed: expected a number; pytest --help lists the options$"):
         parser.optparser.error("argument --seed: expected a number")
@@ -159,9 +192,9 @@ def test_the_error_for_an_unknown_option_names_the_plugins_that_are_not_loaded(m
     """
     plugins = [SimpleNamespace(name=name, value=f"{name}.plugin") for name in ("xdist", "timeout", "html", "named")]
     monkeypatch.setattr(options, "entry_points", lambda group: plugins)
-    is_loaded = {"html.plugin", "named"}.__contains__
-    parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: None)
-    add_group(parser, SimpleNamespace(hasplugin=lambda name: True, has_plugin=is_loaded))
+    # pytest knows a loaded plugin by its module (here html) or by its name (here named)
+    parser = parser_of_pytest()
+    add_group(parser, plugin_manager(names_of_loaded_plugins=("html.plugin", "named")))
 
     with pytest.raises(pytest.UsageError) as error_info:
         parser.optparser.error("unrecognized arguments: --reruns=3")

@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,19 +14,19 @@ from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, status_and_run
 from tests.selftest.services.running import TOKEN_VARIABLES, suite_in_background, write_profile
 from tests.selftest.services.serving import SocketService
 
-# environment variables with secrets
 SECRETS = {
     **TOKEN_VARIABLES,
     "PIX_API_KEY": "A-key-of-the-gateway",
     "PIX_JOURNAL_KEY": "0123456789abcdef0123456789abcdef",
 }
-# a program that takes the place of git: it appends its variables and its limit of core dumps to a file, and calls git
-GIT = """#!/bin/sh
-(env; echo "core $(ulimit -c)") >> {kept}
+"""Environment variables with secrets."""
+SCRIPT_THAT_NOTES_WHAT_IT_SEES_AND_CALLS_GIT = """#!/bin/sh
+(env; echo "core $(ulimit -c)") >> {notes}
 exec {git} "$@"
 """
-# changes of a profile that name the variables
-NAMES = {"headers": {"X-Api-Key": {"env": "PIX_API_KEY"}}, "journal_key_env": "PIX_JOURNAL_KEY"}
+"""A program that takes the place of git. It appends its variables and its limit of core dumps to a file."""
+SETTINGS_THAT_NAME_SECRETS = {"headers": {"X-Api-Key": {"env": "PIX_API_KEY"}}, "journal_key_env": "PIX_JOURNAL_KEY"}
+"""Keys of a profile (the settings of a run) that name variables with secrets."""
 
 
 @pytest.mark.parametrize("name", VARIABLES_THAT_RECORD_SECRETS)
@@ -64,44 +65,63 @@ def test_the_variable_pytest_base_url_is_refused(command, service, tmp_path, mon
     errors = capsys.readouterr().err
     line = f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it\n"
 
-    assert (status_of_command, status_of_run) == (4, 4)
+    assert status_of_command == 4
+    assert status_of_run == 4
     assert errors == f"error: {line}ERROR: {line}\n"
     assert service.received == []
     assert other_service.received == []
 
 
-def test_the_programs_that_a_run_calls_see_no_secret(service, tmp_path):
-    """A run calls git, for the commit of the suite, and the command that prints the token. Here git notes what it sees.
+@pytest.fixture(scope="module")
+def called_programs(tmp_path_factory):
+    """A run that calls git, for the commit of the suite, and a command that prints the token. Both note what they see.
 
-    Neither gets a variable with a secret that the profile (the settings of the run) names, and git may not write a core
-    dump. The token command gets the other variables of the shell, such as the token of a vault.
+    The profile (the settings of the run) names variables with secrets. The shell also has a variable that the profile
+    does not name (VAULT_TOKEN), and it permits core dumps.
     """
-    fake_bin = tmp_path / "bin"
-    environment_of_git = tmp_path / "kept"
-    environment_of_command = tmp_path / "kept of the command"
-    fake_bin.mkdir()
-    (fake_bin / "git").write_text(GIT.format(kept=environment_of_git, git=shutil.which("git")))
-    (fake_bin / "git").chmod(0o755)
-    auth = {"token_command": ["sh", "-c", f"env >> '{environment_of_command}'; echo {TOKEN_VARIABLES['PIX_TOKEN']}"]}
-    path = write_profile(tmp_path, service.base_url, auth=auth, **NAMES)
-    variables = SECRETS | {"PATH": f"{fake_bin}:{os.environ['PATH']}", "VAULT_TOKEN": "of-the-vault"}
+    folder = tmp_path_factory.mktemp("run")
+    notes_of_git, notes_of_token_command = folder / "git", folder / "token command"
+    folder_of_git = folder / "bin"
+    folder_of_git.mkdir()
+    script = SCRIPT_THAT_NOTES_WHAT_IT_SEES_AND_CALLS_GIT.format(notes=notes_of_git, git=shutil.which("git"))
+    (folder_of_git / "git").write_text(script)
+    (folder_of_git / "git").chmod(0o755)
+    auth = {"token_command": ["sh", "-c", f"env >> '{notes_of_token_command}'; echo {TOKEN_VARIABLES['PIX_TOKEN']}"]}
+    variables = SECRETS | {"PATH": f"{folder_of_git}:{os.environ['PATH']}", "VAULT_TOKEN": "of-the-vault"}
+    # Core dumps may be off already, so that a run which forgets to switch them off would not be noticed.
     hard_limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    resource.setrlimit(resource.RLIMIT_CORE, (hard_limit, hard_limit))  # as a shell may permit it
-    # the token command writes its variables into `environment_of_command`
-    with suite_in_background(path, "-k", "listAccounts", **variables) as process:
-        output, _ = process.communicate()
-    document = json.loads((tmp_path / "report/conformance.json").read_text())
-    git_text = environment_of_git.read_text()
-    command_text = environment_of_command.read_text()
-
-    limits_of_core_dumps = [line for line in git_text.splitlines() if line.startswith("core")]
-    secrets_seen = [name for name in ("PIX_API_KEY", "PIX_JOURNAL_KEY") if SECRETS[name] in git_text + command_text]
-
+    resource.setrlimit(resource.RLIMIT_CORE, (hard_limit, hard_limit))
+    with SocketService() as service:
+        path = write_profile(folder, service.base_url, auth=auth, **SETTINGS_THAT_NAME_SECRETS)
+        with suite_in_background(path, "-k", "listAccounts", **variables) as process:
+            output, _ = process.communicate()
     assert process.returncode == 0, output
-    assert document["provenance"]["suite_commit"]
-    assert limits_of_core_dumps == ["core 0", "core 0"]  # git is called twice
-    assert "VAULT_TOKEN=of-the-vault" in command_text
+    return SimpleNamespace(
+        report=json.loads((folder / "report/conformance.json").read_text()),
+        notes_of_git=notes_of_git.read_text(),
+        notes_of_token_command=notes_of_token_command.read_text(),
+    )
+
+
+def test_the_programs_that_a_run_calls_see_no_secret(called_programs):
+    """A run calls git and the command that prints the token. Neither gets a variable with a secret of the profile."""
+    notes = called_programs.notes_of_git + called_programs.notes_of_token_command
+    secrets_seen = [name for name in ("PIX_API_KEY", "PIX_JOURNAL_KEY") if SECRETS[name] in notes]
+
+    assert called_programs.report["provenance"]["suite_commit"]  # so git was called
     assert secrets_seen == []
+
+
+def test_git_may_not_write_a_core_dump(called_programs):
+    """A core dump is a file with the memory of a process. A run calls git twice, each time with core dumps off (0)."""
+    limits_of_core_dumps = [line for line in called_programs.notes_of_git.splitlines() if line.startswith("core")]
+
+    assert limits_of_core_dumps == ["core 0", "core 0"]
+
+
+def test_the_token_command_gets_the_other_variables_of_the_shell(called_programs):
+    """The command that prints the token may need variables of its own, such as the token of a vault."""
+    assert "VAULT_TOKEN=of-the-vault" in called_programs.notes_of_token_command
 
 
 @pytest.mark.slow
@@ -118,7 +138,7 @@ def test_variables_with_secrets_are_removed_once_they_were_read(act, service, tm
     """
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    act(str(write_profile(tmp_path, service.base_url, **NAMES)))
+    act(str(write_profile(tmp_path, service.base_url, **SETTINGS_THAT_NAME_SECRETS)))
 
     variables_left = [name for name in SECRETS if name in os.environ]
 

@@ -107,7 +107,7 @@ def test_a_service_that_answers_no_read_makes_the_profile_not_ready(
 
     Exit status 6 means that a run would be incomplete, and 7 that the service counts as unreachable.
     """
-    monkeypatch.setattr(backoff, "WAITS_S", ())
+    monkeypatch.setattr(backoff, "WAITS_S", ())  # so that the test does not wait before it sends a request again
     with GivesOneAnswerToEverything(response_bytes(Response(status, b""))) as service:
         status_of_check, [*_, line_before_last, last_line] = check_command(service)
 
@@ -318,7 +318,10 @@ def test_a_check_says_that_base_url_is_another_address_than_that_of_the_profile(
 
 
 def test_a_check_says_that_a_profile_of_the_embedded_sandbox_only_reads_elsewhere(check_command, service):
-    """The profile is for the sandbox (the test service inside the run), and the option --base-url gives an address."""
+    """The profile is for the sandbox (the test service inside the run), and the option --base-url gives an address.
+
+    Keys, codes and bodies of the profile were made up for the sandbox. So a run only reads at that address, as a line says.
+    """
     options = [f"--base-url={service.base_url}"]
     _, [_, line_about_address, *_] = check_command(service, base_url="embedded", options=options, sandbox=None)
 

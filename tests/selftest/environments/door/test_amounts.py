@@ -139,9 +139,11 @@ def test_without_a_body_in_the_profile_an_amount_is_one_cent_at_most(body, is_se
     ids=["zero in the profile", "negative in the profile", "0.01 if the profile has 0", "0.02 if the profile has 0"],
 )
 def test_an_amount_of_the_profile_is_sent_even_if_it_is_not_above_zero(amount_of_profile, amount, is_sent, tmp_path):
-    """Whoever wrote the profile (the settings of the run) wants to see the answer to that amount.
+    """The profile (the settings of the run) may have an amount of 0 or less. The door sends just that amount, because
+    whoever wrote the profile wants to see the answer to it.
 
-    Any other amount must be at most that of the profile. If that is 0, it may be one cent (0.01), the smallest amount.
+    Any other amount must be above 0, and at most that of the profile. If that is 0, it may be one cent (0.01), the smallest
+    amount.
     """
     requests = {"transferP2p": {"json": {"to": RECEIVING_ACCOUNT, "value": amount_of_profile}}}
     door = GuardedDoor(tmp_path, requests=requests)

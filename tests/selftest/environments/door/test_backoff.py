@@ -224,7 +224,11 @@ def test_a_transfer_is_sent_again_only_if_nothing_was_done(status, is_resent, ba
 
 
 def test_a_note_says_why_requests_that_may_move_money_were_not_sent_again(backoff):
-    """An execution and a transfer get 503, and then another execution gets 429. Each note names its operations."""
+    """An execution and a transfer get 503 from a gateway, which may have passed them on. Another execution gets 429 from the
+    service, which asks to come later.
+
+    There is a note for each reason. It names the operations.
+    """
     is_resent_after(backoff, request_to("executePix", code="TX-1"), 503, "7")
     is_resent_after(backoff, request_to("transferInternal"), 503, "7")
     is_resent_after(backoff, request_to("executePix", code="TX-2"), 429, "7")

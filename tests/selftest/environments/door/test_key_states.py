@@ -79,37 +79,48 @@ def test_a_registered_key_stays_registered_if_a_second_registration_does_not_suc
 
 
 @pytest.mark.parametrize(
-    ("exchange", "state"),
+    "exchange",
     [
-        (REFUSED, KeyState.REFUSED),
-        (registration(500), KeyState.REFUSED),
-        (registration(body=REGISTRATION_RESULT | {"Success": "false"}), KeyState.REFUSED),
-        (registration(body={}), KeyState.MAYBE),
-        (registration(body={}, valid=False), KeyState.MAYBE),
-        (registration(504), KeyState.MAYBE),
-        (registration(504, valid=False), KeyState.REFUSED),
-        (TIMED_OUT, KeyState.MAYBE),
-        (registration(failure=FailureKind.DROPPED), KeyState.MAYBE),
+        REFUSED,
+        registration(500),
+        registration(body=REGISTRATION_RESULT | {"Success": "false"}),
+        registration(504, valid=False),
     ],
     ids=[
         "status 400",
-        "status 500",
+        "status 500, which comes from the service itself",
         "Success: false",
+        "status 504 to an invalid request, which some gateways refuse so",
+    ],
+)
+def test_a_key_whose_registration_was_refused_is_refused(exchange):
+    """REFUSED means that the service said no. If a later list lacks the key, it is certain that it is not registered."""
+    assert state_after_registration(key_of_run(), exchange, KeyState.NOT_SENT, is_sandbox=False) is KeyState.REFUSED
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        registration(body={}),
+        registration(body={}, valid=False),
+        registration(504),
+        TIMED_OUT,
+        registration(failure=FailureKind.DROPPED),
+    ],
+    ids=[
         "status 200 without a result",
         "status 200 without a result, to an invalid request",
-        "status 504",
-        "status 504 to an invalid request",
+        "status 504, which comes from a gateway before the service",
         "a time-out",
         "a dropped connection",
     ],
 )
-def test_a_key_is_refused_or_perhaps_registered_if_its_registration_does_not_succeed(exchange, state):
-    """REFUSED means that the service refused the key, so a later list without the key settles that it is not
-    registered.
+def test_a_key_whose_registration_was_neither_accepted_nor_refused_is_perhaps_registered(exchange):
+    """MAYBE means that the answer does not say what the service did. It may register the key even later.
 
-    MAYBE means that no answer of the service itself is clear, so the key may be registered even later.
+    For example a gateway answers with 504 if the service behind it is too slow, but the service may have got the request.
     """
-    assert state_after_registration(key_of_run(), exchange, KeyState.NOT_SENT, is_sandbox=False) is state
+    assert state_after_registration(key_of_run(), exchange, KeyState.NOT_SENT, is_sandbox=False) is KeyState.MAYBE
 
 
 @pytest.mark.parametrize(
@@ -176,45 +187,72 @@ def test_a_request_was_never_sent_if_no_connection_was_made(exchange, was_never_
     assert may_have_arrived(exchange) is not was_never_sent
 
 
+UNKNOWN_VALUE = None
+"""The value of a key that the service makes: nobody knows it before the service tells it."""
+
+
+@pytest.mark.parametrize("status", [400, 499])
+def test_a_refused_key_of_unknown_value_at_a_made_up_account_is_gone(status):
+    """The service makes the key, so nobody knows its value, and the account is made up, so it has no list of keys.
+
+    No later list can show the key, so it counts as not registered (GONE) as soon as its registration is refused.
+    """
+    key = key_of_run(value=UNKNOWN_VALUE, account=MADE_UP_ACCOUNT)
+    refusal = registration(status)
+
+    assert state_after_registration(key, refusal, KeyState.NOT_SENT, is_sandbox=False) is KeyState.GONE
+
+
 @pytest.mark.parametrize(
-    ("value", "account", "status", "is_sandbox", "valid", "state"),
+    ("key", "status"),
     [
-        (None, MADE_UP_ACCOUNT, 400, False, True, KeyState.GONE),
-        (None, MADE_UP_ACCOUNT, 499, False, True, KeyState.GONE),
-        (None, MADE_UP_ACCOUNT, 500, False, True, KeyState.REFUSED),
-        (MADE_UP_KEY, MADE_UP_ACCOUNT, 400, False, True, KeyState.REFUSED),
-        ("", MADE_UP_ACCOUNT, 400, False, True, KeyState.REFUSED),
-        (None, ACCOUNT, 400, False, True, KeyState.REFUSED),
-        (None, ACCOUNT, 400, False, False, KeyState.REFUSED),
-        (None, ACCOUNT, 400, True, False, KeyState.GONE),
-        (None, ACCOUNT, 500, True, False, KeyState.REFUSED),
-        (None, ACCOUNT, 400, True, True, KeyState.REFUSED),
-        (PROFILE_KEY, ACCOUNT, 400, True, False, KeyState.REFUSED),
+        (key_of_run(value=UNKNOWN_VALUE, account=MADE_UP_ACCOUNT), 500),
+        (key_of_run(value=MADE_UP_KEY, account=MADE_UP_ACCOUNT), 400),
+        (key_of_run(value="", account=MADE_UP_ACCOUNT), 400),
+        (key_of_run(value=UNKNOWN_VALUE, account=ACCOUNT), 400),
     ],
     ids=[
-        "made-up account",
-        "made-up account, status 499",
-        "made-up account, status 500",
-        "made-up account, known value",
-        "made-up account, empty value",
-        "real account",
-        "real account, invalid request",
-        "sandbox, invalid request",
-        "sandbox, invalid request, status 500",
-        "sandbox, valid request",
-        "sandbox, invalid request, known value",
+        "status 500: the service may have failed after it registered the key",
+        "the value is known: the key may be in the list of another account",
+        "the value is an empty text: the key may be in the list of another account",
+        "the account is real: its list may show the key",
     ],
 )
-def test_a_refused_key_is_gone_at_once_if_no_list_can_ever_show_it(value, account, status, is_sandbox, valid, state):
-    """A key of unknown value (None) is not registered (GONE) after a 4xx, if its account was made up.
+@pytest.mark.parametrize("valid", [True, False], ids=["a valid request", "an invalid request"])
+def test_another_refused_key_is_perhaps_registered_until_a_list_lacks_it(key, status, valid):
+    """A list may show the key after the refusal, or the refusal is not clear. So the key is REFUSED, and not GONE.
 
-    On a sandbox (a test system) the same holds for an invalid request. Any other refused key is REFUSED, which means
-    that it is perhaps registered until a list lacks it.
+    The target is not a sandbox (a test system). There it does not matter if the request was valid.
     """
-    key = key_of_run(KeyState.MAYBE, value, account)
     refusal = registration(status, valid=valid)
 
-    assert state_after_registration(key, refusal, KeyState.NOT_SENT, is_sandbox=is_sandbox) is state
+    assert state_after_registration(key, refusal, KeyState.NOT_SENT, is_sandbox=False) is KeyState.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "valid", "state"),
+    [
+        (UNKNOWN_VALUE, 400, False, KeyState.GONE),
+        (UNKNOWN_VALUE, 500, False, KeyState.REFUSED),
+        (UNKNOWN_VALUE, 400, True, KeyState.REFUSED),
+        (PROFILE_KEY, 400, False, KeyState.REFUSED),
+    ],
+    ids=[
+        "an invalid request",
+        "an invalid request, and status 500, which is not a clear refusal",
+        "a valid request",
+        "an invalid request for a key of known value, which a list may show",
+    ],
+)
+def test_on_a_sandbox_a_refused_invalid_request_for_a_key_of_unknown_value_leaves_no_key(value, status, valid, state):
+    """On a sandbox (a test system) no key belongs to a person. So the run does not search the lists for such a key.
+
+    That holds for the real account, too. Any other refused key is REFUSED until a list lacks it.
+    """
+    key = key_of_run(value=value, account=ACCOUNT)
+    refusal = registration(status, valid=valid)
+
+    assert state_after_registration(key, refusal, KeyState.NOT_SENT, is_sandbox=True) is state
 
 
 # -- deletions -------------------------------------------------------------------------------------------------------
@@ -224,7 +262,7 @@ def test_a_refused_key_is_gone_at_once_if_no_list_can_ever_show_it(value, accoun
     ("deletion", "is_gone"),
     [
         (deletion_of(PROFILE_KEY), True),
-        (deletion_of(f"tel:{PROFILE_KEY}"), True),
+        (deletion_of(f"mailto:{PROFILE_KEY}"), True),
         (deletion_of(f"x{PROFILE_KEY}"), False),
         (deletion_of(MADE_UP_KEY), False),
         (deletion_of(PROFILE_KEY, account=MADE_UP_ACCOUNT), False),
@@ -250,25 +288,33 @@ def test_a_registered_key_is_gone_after_a_successful_deletion_that_names_it(dele
     ("key", "status", "is_gone"),
     [
         (key_of_run(KeyState.MAYBE), 404, True),
-        (key_of_run(KeyState.MAYBE, was_absent_after_acceptance=True), 404, False),
         (key_of_run(KeyState.REFUSED), 404, True),
         (key_of_run(KeyState.REFUSED), 400, False),
         (key_of_run(KeyState.LATER), 404, False),
     ],
     ids=[
-        "perhaps registered",
-        "perhaps registered, and accepted without being listed",
+        "no clear answer to its registration",
         "its registration was refused",
-        "its registration was refused, and its deletion, too (400)",
-        "accepted, perhaps registered later",
+        "its registration was refused, and its deletion gets 400, which does not mean not found",
+        "accepted and not listed, so perhaps registered later",
     ],
 )
 def test_a_key_that_was_only_perhaps_registered_is_gone_if_its_deletion_does_not_find_it(key, status, is_gone):
     """Status 404 (not found) to its deletion says that the key was never registered.
 
-    Not so for a key that the service accepted and did not list so far, because it may register that key later.
+    Not so for a key that the service accepted and did not list so far (LATER), because it may register that key later.
     """
     assert is_gone_after(key, deletion_of(PROFILE_KEY, status)) is is_gone
+
+
+def test_a_key_that_a_list_lacked_after_its_acceptance_is_not_gone_if_its_deletion_does_not_find_it():
+    """A first registration was accepted, and a list lacked the key nevertheless. A second one got no answer (MAYBE).
+
+    So the service registers late, and 404 (not found) to the deletion does not say that the key never comes.
+    """
+    key = key_of_run(KeyState.MAYBE, was_absent_after_acceptance=True)
+
+    assert not is_gone_after(key, deletion_of(PROFILE_KEY, 404))
 
 
 @pytest.mark.parametrize(
@@ -290,32 +336,44 @@ def test_a_key_is_not_gone_after_a_deletion_without_an_answer():
 
 
 @pytest.mark.parametrize(
-    ("key", "status", "state"),
+    "key",
     [
-        (key_of_run(KeyState.REGISTERED), 200, KeyState.DELETED),
-        (key_of_run(KeyState.MAYBE), 200, KeyState.DELETED),
-        (key_of_run(KeyState.MAYBE), 404, KeyState.GONE),
-        (key_of_run(KeyState.LATER), 200, KeyState.LATER),
-        (key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True), 200, KeyState.LATER),
-        (key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True, was_listed=True), 200, KeyState.DELETED),
-        (key_of_run(KeyState.REGISTERED, was_listed=True), 200, KeyState.DELETED),
+        key_of_run(KeyState.LATER),
+        key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True),
+    ],
+    ids=["accepted and not listed, so perhaps registered later", "accepted, and a list lacked it"],
+)
+def test_a_deleted_key_that_lists_lacked_may_be_registered_later(key):
+    """The service accepted a key and did not list it, so it registers late. It may register the key after the deletion.
+
+    So the key is not DELETED although its deletion succeeds, but LATER.
+    """
+    assert state_after_deletion(key, deletion_of(PROFILE_KEY, 200)) is KeyState.LATER
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        key_of_run(KeyState.REGISTERED),
+        key_of_run(KeyState.MAYBE),
+        key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True, was_listed=True),
+        key_of_run(KeyState.REGISTERED, was_listed=True),
     ],
     ids=[
-        "registered",
-        "perhaps registered",
-        "perhaps registered, and not found (404)",
-        "never listed so far",
-        "a list lacked it",
-        "a list lacked it, and another one showed it",
+        "registered, and no list was read",
+        "perhaps registered, and no list was read",
+        "a list lacked it, and a later one showed it",
         "a list showed it",
     ],
 )
-def test_a_deleted_key_that_no_list_ever_showed_may_be_registered_later(key, status, state):
-    """A service that accepts a key and does not list it may be slow, and register it after the deletion (LATER).
+def test_any_other_key_is_deleted_after_a_successful_deletion(key):
+    """No list lacked the key, or a later list showed it. So its registration is over, and a deletion ends it."""
+    assert state_after_deletion(key, deletion_of(PROFILE_KEY, 200)) is KeyState.DELETED
 
-    Any other key is DELETED, or was never registered (GONE) if its deletion did not find it.
-    """
-    assert state_after_deletion(key, deletion_of(PROFILE_KEY, status)) is state
+
+def test_a_key_that_its_deletion_does_not_find_was_never_registered():
+    """No answer to the registration was clear (MAYBE), and the deletion gets 404 (not found). So the key is GONE."""
+    assert state_after_deletion(key_of_run(KeyState.MAYBE), deletion_of(PROFILE_KEY, 404)) is KeyState.GONE
 
 
 # -- lists -----------------------------------------------------------------------------------------------------------
@@ -324,34 +382,46 @@ SHOWN = Presence(is_shown=True, is_absent=False, may_be_shown=True)
 ABSENT = Presence(is_shown=False, is_absent=True, may_be_shown=False)
 UNKNOWN = Presence(is_shown=False, is_absent=False, may_be_shown=False)
 SIMILAR_TEXT_IS_SHOWN = Presence(is_shown=False, is_absent=True, may_be_shown=True)
-STATES_IF_SHOWN_AND_IF_ABSENT = {
-    KeyState.NOT_SENT: (KeyState.BEFORE, KeyState.NOT_SENT),
-    KeyState.BEFORE: (KeyState.BEFORE, KeyState.BEFORE),
-    KeyState.GONE: (KeyState.MAYBE, KeyState.GONE),
-    KeyState.DELETED: (KeyState.STILL_LISTED, KeyState.DELETED),
-    KeyState.REGISTERED: (KeyState.REGISTERED, KeyState.REGISTERED),
-    KeyState.MAYBE: (KeyState.MAYBE, KeyState.MAYBE),
-    KeyState.REFUSED: (KeyState.MAYBE, KeyState.GONE),
-    KeyState.STILL_LISTED: (KeyState.STILL_LISTED, KeyState.DELETED),
-    KeyState.LATER: (KeyState.REGISTERED, KeyState.LATER),
+STATES_IF_SHOWN = {
+    KeyState.NOT_SENT: KeyState.BEFORE,
+    KeyState.GONE: KeyState.MAYBE,
+    KeyState.REFUSED: KeyState.MAYBE,
+    KeyState.DELETED: KeyState.STILL_LISTED,
+    KeyState.LATER: KeyState.REGISTERED,
 }
-"""By the state of a key, its state after a list that shows it, and after a list that lacks it."""
+"""The states of keys that a list changes if it shows the key, each with the new state."""
+STATES_IF_ABSENT = {
+    KeyState.REFUSED: KeyState.GONE,
+    KeyState.STILL_LISTED: KeyState.DELETED,
+}
+"""The states of keys that a list changes if it lacks the key, each with the new state."""
 
 
-@pytest.mark.parametrize("is_sandbox", [True, False])
+@pytest.mark.parametrize("is_sandbox", [True, False], ids=["a sandbox", "no sandbox"])
 @pytest.mark.parametrize("state", KeyState)
-def test_a_list_that_shows_or_lacks_a_key_changes_its_state(state, is_sandbox):
-    """For example a DELETED key that a list shows was STILL_LISTED, and a REFUSED key that a list lacks is not registered (GONE).
+def test_a_list_that_shows_a_key_changes_its_state(state, is_sandbox):
+    """A key that the run has not sent was there BEFORE the run. A REFUSED key may be registered nevertheless (MAYBE).
 
-    The table has both states for each state before. A list that may show the key masked (UNKNOWN) changes nothing.
+    A DELETED key is STILL_LISTED, and a key that was to come LATER is REGISTERED now. Other states stay.
     """
-    key = key_of_run(state)
-    state_if_shown = state_after_list(key, SHOWN, is_sandbox=is_sandbox)
-    state_if_absent = state_after_list(key, ABSENT, is_sandbox=is_sandbox)
-    state_if_unknown = state_after_list(key, UNKNOWN, is_sandbox=is_sandbox)
+    assert state_after_list(key_of_run(state), SHOWN, is_sandbox=is_sandbox) is STATES_IF_SHOWN.get(state, state)
 
-    assert (state_if_shown, state_if_absent) == STATES_IF_SHOWN_AND_IF_ABSENT[state]
-    assert state_if_unknown is state
+
+@pytest.mark.parametrize("is_sandbox", [True, False], ids=["a sandbox", "no sandbox"])
+@pytest.mark.parametrize("state", KeyState)
+def test_a_list_that_lacks_a_key_changes_its_state(state, is_sandbox):
+    """A REFUSED key is not registered (GONE), and a key that was STILL_LISTED after its deletion is DELETED now.
+
+    Other states stay, because a key that was accepted, or not answered, may be listed later.
+    """
+    assert state_after_list(key_of_run(state), ABSENT, is_sandbox=is_sandbox) is STATES_IF_ABSENT.get(state, state)
+
+
+@pytest.mark.parametrize("is_sandbox", [True, False], ids=["a sandbox", "no sandbox"])
+@pytest.mark.parametrize("state", KeyState)
+def test_a_list_that_may_show_a_key_masked_changes_no_state(state, is_sandbox):
+    """A text of the list has hidden characters (masked) and may be the key. So the list says nothing of the key."""
+    assert state_after_list(key_of_run(state), UNKNOWN, is_sandbox=is_sandbox) is state
 
 
 @pytest.mark.parametrize(
@@ -413,29 +483,44 @@ def test_a_list_says_whether_it_shows_a_key(is_of_profile, listed_key, listed_be
         (key_of_run(KeyState.REFUSED, MADE_UP_KEY, MADE_UP_ACCOUNT), True, KeyState.REFUSED),
         (key_of_run(KeyState.REFUSED), False, KeyState.REFUSED),
         (key_of_run(KeyState.MAYBE, MADE_UP_KEY, MADE_UP_ACCOUNT), False, KeyState.MAYBE),
-        (key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True), True, KeyState.LATER),
-        (key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True, was_listed=True), True, KeyState.REGISTERED),
-        (key_of_run(KeyState.REGISTERED), True, KeyState.REGISTERED),
-        (key_of_run(KeyState.MAYBE, was_absent_after_acceptance=True), True, KeyState.MAYBE),
     ],
     ids=[
         "refused for a made-up account, no list was read",
         "refused for a made-up account, a list was read",
         "refused for a real account, no list was read",
-        "unclear for a made-up account, no list was read",
-        "registered, a list lacked it",
-        "registered, a list lacked it and another showed it",
-        "registered",
-        "unclear, a list lacked it",
+        "not answered for a made-up account, no list was read",
     ],
 )
-def test_a_key_gets_its_last_state_when_nothing_more_is_sent(key, was_any_list_read, last_state):
-    """At the end of a run two states change.
+def test_at_the_end_a_key_that_was_refused_for_a_made_up_account_is_gone_if_no_list_was_read(
+    key, was_any_list_read, last_state
+):
+    """A refused key is perhaps registered until a list lacks it. Nobody has a made-up account, so its own list does not
+    exist.
 
-    A key that was refused for a made-up account is not registered (GONE) if no list was read. A registered key that
-    lists lacked is perhaps registered later (LATER).
+    A run that read no list at all (because it may not read) cannot find out more, so it trusts the refusal (GONE). If it
+    read lists, a service may have put the key into another account, and the key stays REFUSED.
     """
     assert state_at_the_end(key, was_any_list_read=was_any_list_read) is last_state
+
+
+@pytest.mark.parametrize(
+    ("key", "last_state"),
+    [
+        (key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True), KeyState.LATER),
+        (key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True, was_listed=True), KeyState.REGISTERED),
+        (key_of_run(KeyState.REGISTERED), KeyState.REGISTERED),
+        (key_of_run(KeyState.MAYBE, was_absent_after_acceptance=True), KeyState.MAYBE),
+    ],
+    ids=[
+        "a list lacked it",
+        "a list lacked it, and a later one showed it",
+        "no list lacked it",
+        "a list lacked it, and its last registration was not answered",
+    ],
+)
+def test_at_the_end_a_registered_key_that_lists_lacked_may_come_later(key, last_state):
+    """The service accepted the key and did not list it, so it may list the key after the run (LATER)."""
+    assert state_at_the_end(key, was_any_list_read=True) is last_state
 
 
 def test_the_states_of_keys_that_are_to_be_cleaned_up():
@@ -479,44 +564,49 @@ LIST_WITH_THE_KEY_AND_A_MASKED_ONE = list_that_shows("q***@bank.example", PROFIL
 
 
 @pytest.mark.parametrize(
-    ("key", "list_before", "list_now", "may_be_deleted"),
-    [
-        (REGISTERED_KEY, LIST_WITHOUT_THE_KEY, LIST_WITH_THE_KEY, True),
-        (key_of_run(KeyState.MAYBE), LIST_WITHOUT_THE_KEY, LIST_WITH_THE_KEY, True),
-        (key_of_run(KeyState.REGISTERED, disposable=False), LIST_WITHOUT_THE_KEY, LIST_WITH_THE_KEY, False),
-        (key_of_run(KeyState.BEFORE), LIST_WITHOUT_THE_KEY, LIST_WITH_THE_KEY, False),
-        (REGISTERED_KEY, None, LIST_WITH_THE_KEY, False),
-        (REGISTERED_KEY, LIST_WITH_MORE_PAGES, LIST_WITH_THE_KEY, False),
-        (REGISTERED_KEY, LIST_WITH_A_MASKED_KEY, LIST_WITH_THE_KEY, False),
-        (REGISTERED_KEY, LIST_WITHOUT_THE_KEY, None, False),
-        (REGISTERED_KEY, LIST_WITHOUT_THE_KEY, LIST_WITH_THE_KEY_AND_A_MASKED_ONE, False),
-        (REGISTERED_KEY, LIST_WITHOUT_THE_KEY, LIST_WITHOUT_THE_KEY, False),
-        (key_of_run(KeyState.REGISTERED, value=None), LIST_WITHOUT_THE_KEY, LIST_WITH_THE_KEY, False),
-    ],
-    ids=[
-        "registered",
-        "perhaps registered",
-        "not disposable",
-        "there before the run",
-        "no list before the run",
-        "the list before has more pages",
-        "the list before hides characters",
-        "no list now",
-        "the list now hides characters",
-        "the list now lacks the key",
-        "a key of unknown value",
-    ],
+    "key", [REGISTERED_KEY, key_of_run(KeyState.MAYBE)], ids=["registered for sure", "perhaps registered"]
 )
-def test_off_a_sandbox_two_lists_must_show_that_the_run_registered_a_key_of_the_profile(
-    key, list_before, list_now, may_be_deleted
-):
-    """A key of the profile (the settings of the run) belongs to a person. The run may delete it only if it registered
-    it.
+def test_off_a_sandbox_two_lists_must_show_that_the_run_registered_a_key_of_the_profile(key):
+    """A key of the profile (the settings of the run) belongs to a person. The run may delete it only if it registered it.
 
     A complete list from before the run lacks the key, and the list of now shows it. Neither list hides characters, and
-    the profile calls the key `disposable`. A sandbox is a test system; this service is none.
+    the profile calls the key `disposable`. The target is not a sandbox (a test system).
     """
-    assert profile_key_may_be_deleted(key, list_before, list_now, is_sandbox=False) is may_be_deleted
+    assert profile_key_may_be_deleted(key, LIST_WITHOUT_THE_KEY, LIST_WITH_THE_KEY, is_sandbox=False)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        key_of_run(KeyState.REGISTERED, disposable=False),
+        key_of_run(KeyState.BEFORE),
+        key_of_run(KeyState.REGISTERED, value=None),
+    ],
+    ids=["not disposable", "there before the run", "of unknown value"],
+)
+def test_off_a_sandbox_some_keys_are_not_deleted_whatever_the_lists_show(key):
+    """The profile must call the key `disposable`, the key must not be there before the run, and its value must be known."""
+    assert not profile_key_may_be_deleted(key, LIST_WITHOUT_THE_KEY, LIST_WITH_THE_KEY, is_sandbox=False)
+
+
+@pytest.mark.parametrize(
+    "list_before",
+    [None, LIST_WITH_MORE_PAGES, LIST_WITH_A_MASKED_KEY],
+    ids=["it was not read", "it has more pages", "it hides characters of a key"],
+)
+def test_off_a_sandbox_the_list_before_the_run_must_exclude_the_key(list_before):
+    """A key of the profile is not deleted if it may have been there before the run. The list of now shows it."""
+    assert not profile_key_may_be_deleted(REGISTERED_KEY, list_before, LIST_WITH_THE_KEY, is_sandbox=False)
+
+
+@pytest.mark.parametrize(
+    "list_now",
+    [None, LIST_WITH_THE_KEY_AND_A_MASKED_ONE, LIST_WITHOUT_THE_KEY],
+    ids=["it was not read", "it hides characters of a key", "it lacks the key"],
+)
+def test_off_a_sandbox_the_list_of_now_must_show_the_key(list_now):
+    """A key of the profile is not deleted if it may not be there any more. The list from before the run lacks it."""
+    assert not profile_key_may_be_deleted(REGISTERED_KEY, LIST_WITHOUT_THE_KEY, list_now, is_sandbox=False)
 
 
 @pytest.mark.parametrize(
@@ -539,9 +629,10 @@ def test_off_a_sandbox_two_lists_must_show_that_the_run_registered_a_key_of_the_
     ],
 )
 def test_on_a_sandbox_a_registered_key_may_be_deleted_without_a_list(key, list_before, may_be_deleted):
-    """On a sandbox (a test system) a key that is registered for sure may be deleted, and another one after a list.
+    """On a sandbox (a test system) a key that is registered for sure may be deleted, although no list was read.
 
-    The list is from before the run. The key must be `disposable` in the profile, and not there before the run.
+    Any other key may be deleted only if a list from before the run lacks it. The key must be `disposable` in the profile,
+    and not there before the run.
     """
     assert profile_key_may_be_deleted(key, list_before, None, is_sandbox=True) is may_be_deleted
 
@@ -549,10 +640,10 @@ def test_on_a_sandbox_a_registered_key_may_be_deleted_without_a_list(key, list_b
 @pytest.mark.parametrize(
     ("made_up_key", "stored_text"),
     [
-        (MADE_UP_KEY, "pixconf-1a2b3c4d"),
-        (MADE_UP_KEY, "pixconf-1A2B3C4D@example-com"),
+        ("pixconf-1a2b3c4d@example.com", "pixconf-1a2b3c4d"),
+        ("pixconf-1a2b3c4d@example.com", "pixconf-1A2B3C4D@example-com"),
         ("pixconf-1a", "pixconf-1A"),
-        (MADE_UP_KEY, "pixconf-1a2b3"),
+        ("pixconf-1a2b3c4d@example.com", "pixconf-1a2b3"),
         ("pixconf-...-1a2b3c4d", "pixconf-...-1a2b3"),
         ("x-pixconf-1a2b3c4d", "x-pixconf-1a2b"),
     ],
@@ -561,15 +652,15 @@ def test_on_a_sandbox_a_registered_key_may_be_deleted_without_a_list(key, list_b
         "other letter case and punctuation",
         "a short key in other letter case",
         "cut to twelve letters and digits",
-        "a key that looks masked, cut",
-        "a key with a letter before the mark, cut",
+        "a key that looks masked, cut to twelve letters and digits",
+        "a key with a letter before the mark of the suite, cut to twelve letters and digits",
     ],
 )
 def test_a_service_may_have_stored_a_made_up_key_in_another_form(made_up_key, stored_text):
     """A text in a list may be the key that the run sent, if the service cut it or changed its case or punctuation.
 
-    The mark of the suite (pixconf) and at least five more letters or digits must be left. The run then deletes that
-    text, too.
+    The text must have the mark of the suite (pixconf). It must have at least twelve letters or digits, the seven of the
+    mark included, or all those of the key. The run then deletes that text, too.
     """
     assert may_be_stored_as(key_of_run(value=made_up_key), stored_text)
 
@@ -577,18 +668,18 @@ def test_a_service_may_have_stored_a_made_up_key_in_another_form(made_up_key, st
 @pytest.mark.parametrize(
     ("key", "text"),
     [
-        (key_of_run(value=MADE_UP_KEY), "pixconf-1A2B3C4D-example.com"),
-        (key_of_run(value=MADE_UP_KEY), "pixconf-1a2b"),
-        (key_of_run(value=MADE_UP_KEY), "pixconf-9f8e7d6c"),
-        (key_of_run(value=MADE_UP_KEY), "1a2b3c4d@example.com"),
-        (key_of_run(value=MADE_UP_KEY), "pixconf-1a2b3c4d***"),
-        (key_of_run(value=MADE_UP_KEY, is_of_profile=True), "pixconf-1a2b3c4d"),
-        (key_of_run(value=PROFILE_KEY), PROFILE_KEY),
+        (key_of_run(value="pixconf-1a2b3c4d@example.com"), "pixconf-1A2B3C4D-example.com"),
+        (key_of_run(value="pixconf-1a2b3c4d@example.com"), "pixconf-1a2b"),
+        (key_of_run(value="pixconf-1a2b3c4d@example.com"), "pixconf-9f8e7d6c"),
+        (key_of_run(value="pixconf-1a2b3c4d@example.com"), "1a2b3c4d@example.com"),
+        (key_of_run(value="pixconf-1a2b3c4d@example.com"), "pixconf-1a2b3c4d***"),
+        (key_of_run(value="pixconf-1a2b3c4d@example.com", is_of_profile=True), "pixconf-1a2b3c4d"),
+        (key_of_run(value="qa@bank.example"), "qa@bank.example"),
         (key_of_run(value=None), "pixconf-1a2b3c4d"),
     ],
     ids=[
-        "without the @ of the key",
-        "fewer than twelve letters and digits",
+        "a hyphen in the place of @, which is the only mark that has a meaning in a key",
+        "eleven letters and digits, and at least twelve must be left",
         "another key",
         "without the mark of the suite",
         "masked",
@@ -598,7 +689,10 @@ def test_a_service_may_have_stored_a_made_up_key_in_another_form(made_up_key, st
     ],
 )
 def test_a_text_that_may_be_somebody_elses_is_no_other_form_of_a_key(key, text):
-    """The run deletes a text as another form of its key only if the text has enough of a key that the suite made up."""
+    """The run deletes a text as another form of its key only if nobody else can own that text.
+
+    So the text must have the mark of the suite (pixconf), and enough of a key that the suite made up.
+    """
     assert not may_be_stored_as(key, text)
 
 

@@ -219,7 +219,8 @@ def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(
     later_run = ManualRun(service, tmp_path, name="two")
     codes_that_a_later_run_may_send = later_run.door.guard.open_journal_and_find_usable([CODE])
 
-    assert (unsent.number, unsent.failure.message) == (0, STOPPED)
+    assert unsent.number == 0
+    assert unsent.failure.message == STOPPED
     assert service.received == []
     assert manual_run.door.budget.executions_left == executions_left_before
     assert manual_run.door.guard.unknown_outcomes == []

@@ -100,7 +100,8 @@ def test_a_token_that_expired_is_fetched_once():
     second_read_is_resent = token.is_resent_after(401)
 
     assert second_read_is_resent
-    assert (token.reads_sent_again, token.times_fetched) == ([1], 1)
+    assert token.reads_sent_again == [1]
+    assert token.times_fetched == 1
     assert token.monitor.excused == {2}
     assert [str(note) for note in token.monitor.notes] == [
         "the token was refused in the middle of the run (exchange 2) and fetched again"
@@ -118,7 +119,8 @@ def test_a_token_that_another_read_is_granted_has_not_expired():
     second_read_is_resent = token.is_resent_after(401)
 
     assert not second_read_is_resent
-    assert (token.reads_sent_again, token.times_fetched) == ([1], 0)
+    assert token.reads_sent_again == [1]
+    assert token.times_fetched == 0
     assert token.monitor.excused == set()
 
 
@@ -179,14 +181,17 @@ def test_a_token_has_expired_for_good_if_every_read_is_refused_three_times():
 def test_a_token_that_is_accepted_after_a_pause_has_not_expired(statuses_of_checks):
     """A service may refuse tokens for a moment. The read is sent again after each of three pauses, to check the token.
 
-    If the token is accepted then, the run goes on. The refusal is excused: it does not count against the service.
+    If the token is accepted then, the run goes on. Only the refusal that began the check is excused: it does not count
+    against the service. All other answers count, as none is disregarded for an expired token.
     """
     token = WatchedToken(next_token=None, statuses_of_checks=statuses_of_checks)
     token.see(200)
     token.see(401)
 
     token.monitor.refuse_expired(token.sending())  # raises an error if the token has expired
-    assert (token.monitor.expired, token.monitor.excused, token.disregarded) == ("", {2}, set())
+    assert token.monitor.expired == ""
+    assert token.monitor.excused == {2}
+    assert token.disregarded == set()
 
 
 @pytest.mark.parametrize("status_of_gateway", [503, 429])
@@ -202,21 +207,22 @@ def test_the_answer_of_a_gateway_to_a_check_of_the_token_does_not_end_the_run(st
     assert not token.monitor.has_ended_the_run
 
 
-def test_refusals_do_not_count_from_the_last_success_with_an_expired_token_on():
+def test_refusals_after_the_last_success_do_not_count_if_the_token_expired():
     """The token expired at some moment between the last success (exchange 2) and the refusal that shows it (exchange 6).
 
-    Nobody knows which refusals since then it has caused, so none of them counts. Answers that are no refusal of the
-    caller, such as 400 (exchange 5), count. Exchanges 7 to 10 are checks of the token, of which the first one is the
-    proof that it expired.
+    Nobody knows which refusals since then the expired token has caused, so none of them counts: neither those before
+    (3, 4), nor those after it (11), nor those of the last checks of the token (8 to 10). The first check (7) counts
+    nevertheless, because it is the proof that the token expired. So does an answer that is no refusal of the caller, such
+    as 400 (5).
     """
     token = WatchedToken(next_token=None)
     token.see(401, credential="no header")  # exchange 1
-    token.see(200)
-    token.see(401, credential="no header")
-    token.see(401, valid=False)
-    token.see(400, valid=False)
-    token.see(401)  # exchange 6; the checks have the numbers 7 to 10
-    token.see(401, valid=False)  # exchange 11, which was on its way
+    token.see(200)  # 2
+    token.see(401, credential="no header")  # 3
+    token.see(401, valid=False)  # 4
+    token.see(400, valid=False)  # 5
+    token.see(401)  # 6; the checks have the numbers 7 to 10
+    token.see(401, valid=False)  # 11, which was on its way
 
     assert token.disregarded == {3, 4, 6, 8, 9, 10, 11}
 
@@ -263,7 +269,8 @@ def test_the_token_is_not_checked_after_an_answer_that_may_have_another_cause(st
     is_resent = token.is_resent_after(status, **request_with_that_answer)
 
     assert not is_resent
-    assert (token.reads_sent_again, token.monitor.excused) == ([], set())
+    assert token.reads_sent_again == []
+    assert token.monitor.excused == set()
 
 
 def test_a_token_that_no_read_was_granted_cannot_expire():
@@ -289,7 +296,8 @@ def test_an_execution_is_not_sent_again_with_a_new_token():
     execution_is_resent = token.is_resent_after(401, "executePix", code="TX-1")
 
     assert not execution_is_resent
-    assert (token.times_fetched, token.monitor.excused) == (1, {2})
+    assert token.times_fetched == 1
+    assert token.monitor.excused == {2}
 
 
 @pytest.mark.parametrize(

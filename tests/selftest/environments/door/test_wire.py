@@ -101,7 +101,8 @@ def test_a_connection_is_opened_without_a_request(certificates):
         trouble_without_proxy = wire_of(ca_bundle=certificates.ca_bundle).connect(service.base_url)
         trouble_with_proxy = wire_of(proxy.base_url, ca_bundle=certificates.ca_bundle).connect(service.base_url)
 
-    assert (trouble_without_proxy, trouble_with_proxy) == ("", "")
+    assert trouble_without_proxy == ""
+    assert trouble_with_proxy == ""
     assert service.received == []
     assert [request.method for request in proxy.received] == ["CONNECT"]
 

@@ -112,9 +112,9 @@ class TestWhatAProfileSays:
 
         For example an entry of `pix_keys` becomes a PixKey, and a date becomes a date of Python.
         """
-        profile = loaded_profile(
-            with_lines_switched_on(EXAMPLE.read_text("utf-8")).replace("[read]", "[read, transfer]")
-        )
+        text = with_lines_switched_on(EXAMPLE.read_text("utf-8"))
+        # The example prepares transfers if its lines are switched on, which needs the permission.
+        profile = loaded_profile(text.replace("[read]", "[read, transfer]"))
 
         assert profile.pix_keys == (profiles.PixKey("RANDOM", ""), profiles.PixKey("EMAIL", "qa@example.com", True))
         assert profile.known_failures[0].until == date(2027, 1, 31)
@@ -183,7 +183,10 @@ class TestAnInvalidProfile:
     @pytest.mark.parametrize(
         "text",
         [b"name: \xff\n", "b: \x07\n", "a: " + "9" * 5000, "a: " + "[" * 500, 'a: "\\uD83D"', "a: 1.0e+400", "a: {[1]: 2}"],
-        ids=["not UTF-8", "control", "digits", "open lists", "half a character", "too large", "a key that is a list"],
+        ids=[
+            "not UTF-8", "a control character", "5000 digits", "500 brackets without an end", "half a surrogate pair",
+            "a number that no float can hold", "a key that is a list",
+        ],
     )  # fmt: skip
     def test_a_text_that_is_no_yaml_is_refused(self, text):
         """The file of a profile is not YAML, or it is YAML that JSON cannot express. It is refused with a message."""
@@ -192,42 +195,57 @@ class TestAnInvalidProfile:
         assert message != ""
 
     def test_the_message_shows_the_first_problem_of_a_profile_and_counts_the_others(self):
-        """The profile (the settings of a run) has four mistakes. An unknown key comes first, because it may cause others."""
+        """The profile (the settings of a run) has four mistakes. An unknown key comes first, because it may cause others.
+
+        The others come in the order in which the example of a profile has its keys: allow, accounts, limits.
+        """
         with pytest.raises(ProfileError) as caught:
             loaded_profile(f"{ADDRESS_AND_TOKEN}limits: {{timeuot: 3, rate: 0}}\naccounts: [..]\nallow: [raed]\n")
 
-        problems = [
-            'environments/staging.yaml:3: limits.timeuot: unknown key; did you mean "timeout"?',
+        first_problem, *other_problems = caught.value.problems
+        assert first_problem == 'environments/staging.yaml:3: limits.timeuot: unknown key; did you mean "timeout"?'
+        assert other_problems == [
             "environments/staging.yaml:5: allow.0: Input should be 'read', 'register-keys', 'delete-keys', 'create-pix', 'transfer', "
             "'execute' or 'fuzz'",
             "environments/staging.yaml:4: accounts.0: expected text, in quotes if it is made of digits",
             "environments/staging.yaml:3: limits.rate: Input should be greater than or equal to 0.01",
         ]
-        assert caught.value.problems == problems
-        assert str(caught.value) == f"{problems[0]} (3 more in this file)"
+        assert str(caught.value) == f"{first_problem} (3 more in this file)"
 
 
 class TestTheExampleAndTheSchema:
     validator = jsonschema_rs.Draft7Validator(json.loads(PUBLISHED_SCHEMA.read_text("utf-8")), validate_formats=True)
 
     def test_the_example_has_each_key_below_its_description(self):
-        """The example of a profile explains each key in a comment, in the words of the JSON schema of profiles."""
-        schema = editor_schema()
-        text = EXAMPLE.read_text("utf-8")
-        text_without_comment_signs = "\n".join(line.strip().lstrip("# ") for line in text.splitlines())
-        parts = [schema, *(schema["$defs"][name] for name in ("Auth", "Limits", "Prepare", "Tls", "Transactions"))]
-        descriptions = {key: rule.get("description", "") for part in parts for key, rule in part["properties"].items()}
-        keys = set().union(*(part["properties"] for part in (schema, *schema["$defs"].values())))
+        """The example of a profile explains each key in a comment, in the words of the JSON schema of profiles.
 
+        Below the comment is a line that begins with the key. Keys of parts that stand in one line, such as
+        `{type: EMAIL, key: qa@example.com}` for PixKey, have no line of their own.
+        """
+        schema = editor_schema()
+        example_without_comment_signs = "\n".join(
+            line.strip().lstrip("# ") for line in EXAMPLE.read_text("utf-8").splitlines()
+        )
+        parts_with_a_line_for_each_key = ("Auth", "Limits", "Prepare", "Tls", "Transactions")
+        parts = [schema, *(schema["$defs"][name] for name in parts_with_a_line_for_each_key)]
+        expected_lines = {
+            key: f"\n{rule.get('description', '')}\n{key}:"
+            for part in parts
+            for key, rule in part["properties"].items()
+        }
         keys_without_description = [
-            key
-            for key, words in descriptions.items()
-            if not re.search(rf"(?m)^{re.escape(words)}\n{key}:", text_without_comment_signs)
+            key for key, lines in expected_lines.items() if lines not in example_without_comment_signs
         ]
+
+        assert schema["description"] in example_without_comment_signs
+        assert keys_without_description == []
+
+    def test_the_example_has_every_key(self):
+        """Each key that a profile may have, in any of its parts, stands in the example as a whole word."""
+        schema, text = editor_schema(), EXAMPLE.read_text("utf-8")
+        keys = set().union(*(part["properties"] for part in (schema, *schema["$defs"].values())))
         missing_keys = [key for key in keys if not re.search(rf"\b{key}\b", text)]
 
-        assert schema["description"] in text_without_comment_signs
-        assert keys_without_description == []
         assert missing_keys == []
 
     def test_the_published_schema_is_up_to_date(self):
@@ -275,7 +293,8 @@ class TestAddresses:
         of_profile = loaded_profile(f'base_url: "{address}"\nauth: {{token_env: A}}').base_url
         of_option = loaded_profile(ADDRESS_AND_TOKEN, address).base_url
 
-        assert (of_profile, of_option) == (usual_form, usual_form)
+        assert of_profile == usual_form
+        assert of_option == usual_form
 
     def test_an_address_may_end_in_v1_if_the_profile_says_that_it_is_exact(self):
         """Usually an address that ends in /v1 is a mistake, because every path begins with /v1.
@@ -368,16 +387,27 @@ def test_an_address_in_another_form_is_the_same_sandbox():
     assert loaded_profile(text).is_sandbox
 
 
-@pytest.mark.parametrize("address", ["https://aaa.example", "https://zzz.example", "https://bank.example/pix"])
+@pytest.mark.parametrize(
+    "address",
+    ["https://aaa.example", "https://zzz.example", "https://bank.example/pix"],
+    ids=["sorts before that of the profile", "sorts after that of the profile", "another path"],
+)
 def test_a_run_is_redirected_if_base_url_gives_another_address_than_the_profile(address):
-    """The address of the profile is https://bank.example. `redirection_note` is a text then (here empty), and else None."""
-    assert loaded_profile(ADDRESS_AND_TOKEN, address).redirection_note == ""
+    """The address of the profile is https://bank.example, and --base-url gives another one.
+
+    `redirection_note` names the settings that do not hold at the other address. It is empty here, because all of them
+    hold. Without redirection it is None.
+    """
+    assert loaded_profile(ADDRESS_AND_TOKEN, base_url=address).redirection_note == ""
 
 
 @pytest.mark.parametrize("address", ["HTTPS://BANK.example/", None], ids=["in another form", "without --base-url"])
 def test_a_run_is_not_redirected_by_the_address_of_its_profile(address):
-    """The address of the profile is https://bank.example, and --base-url gives the same one. `redirection_note` is None then."""
-    assert loaded_profile(ADDRESS_AND_TOKEN, address).redirection_note is None
+    """The address of the profile is https://bank.example, and --base-url gives the same one, or is not there.
+
+    So the run is not redirected: `redirection_note` is None.
+    """
+    assert loaded_profile(ADDRESS_AND_TOKEN, base_url=address).redirection_note is None
 
 
 @pytest.mark.parametrize("line", ["accounts: 7", "allow: [fly]", "insecure: perhaps"])

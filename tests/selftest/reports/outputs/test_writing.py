@@ -29,7 +29,7 @@ def sha256_of(text):
 
 
 @pytest.fixture
-def four_formats(monkeypatch):
+def formats_of_which_b_xml_fails(monkeypatch):
     """Sets four files as the outputs of a run: `a.json` with the text `a`, `c.svg` with `c`, `folder.txt`, and `b.xml`,
     which fails.
     """
@@ -39,10 +39,11 @@ def four_formats(monkeypatch):
     monkeypatch.setattr(writing, "OUTPUTS", formats)
 
 
-def test_a_format_that_fails_does_not_stop_the_others(four_formats, tmp_path):
+def test_a_format_that_fails_does_not_stop_the_others(formats_of_which_b_xml_fails, tmp_path):
     """If one file of the report cannot be written, the other files are written, and the failure is named.
 
-    A file that an earlier run wrote in the failing format is deleted, so that nobody takes it for a new one.
+    A file that an earlier run wrote in the failing format is deleted, so that nobody takes it for a new one. Here the
+    format of b.xml raises an error, and a folder stands in the place of folder.txt.
     """
     (tmp_path / "b.xml").write_text("of an earlier run")
     (tmp_path / "folder.txt").mkdir()
@@ -51,9 +52,11 @@ def test_a_format_that_fails_does_not_stop_the_others(four_formats, tmp_path):
 
     assert failed == {"b.xml": "ValueError: no such thing", "folder.txt": "Is a directory"}
     assert not (tmp_path / "b.xml").exists()
+    assert (tmp_path / "a.json").read_text() == "a"
+    assert (tmp_path / "c.svg").read_text() == "c"
 
 
-def test_the_file_of_digests_lists_the_files_that_the_run_wrote(four_formats, tmp_path):
+def test_the_file_of_digests_lists_the_files_that_the_run_wrote(formats_of_which_b_xml_fails, tmp_path):
     """SHA256SUMS has the digest of each file that this run wrote, and of no other file in the folder.
 
     Only the owner can read the files.
