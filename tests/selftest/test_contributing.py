@@ -141,5 +141,5 @@ def test_the_worked_examples_can_be_followed(tmp_path):
         PIX_PROOF="exhaustive",
     )
 
-    # 8 requirements: 3 of the field fee (present, type, spelling), and 5 of the endpoint listLimits at a failing level
+    # 4 requirements of the field fee (with notNegative, the example of a rule), and 4 of listLimits: it exists, and is robust
     assert "no failure, 8 of 8 requirements tested" in run

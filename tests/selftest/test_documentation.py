@@ -199,7 +199,9 @@ def test_the_way_to_the_wire_is_documented(title, operation, requirement_id, mos
     names_in_page = set(re.findall(r"`([\w./]+\.py)`", ARCHITECTURE))
 
     steps_on_the_way = [step for step in steps if step in service.files_that_pass_the_request_on]
-    files_not_named = [path for path in service.files_with_a_called_function if not {path, Path(path).name} & names_in_page]
+    files_not_named = [
+        path for path in service.files_with_a_called_function if not {path, Path(path).name} & names_in_page
+    ]
 
     assert steps_on_the_way == [*service.files_that_pass_the_request_on] != []
     assert files_not_named == []

@@ -209,7 +209,7 @@ def test_a_module_has_a_self_test_by_its_path(module):
 def test_a_self_test_in_a_folder_of_the_product_belongs_to_a_module():
     """Each self-test in a folder that mirrors a folder of the product tests a module of that folder, or the whole folder.
 
-    For example, test_recorded.py may test the folder reports/recorded, and stands beside the self-tests of reports/.
+    For example, environments/test_sandbox.py tests the folder environments/sandbox.
     Tests about no single module stand in promises/ or proof/, or beside this file.
     """
     folders = [ROOT / SELFTESTS / folder.removeprefix("tests/") for folder in mirror.PRODUCT]
