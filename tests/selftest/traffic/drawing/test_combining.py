@@ -116,8 +116,8 @@ def test_a_seed_repeats_the_round(operation):
 
 
 @pytest.mark.parametrize("operation", WITH_SEVERAL_MEMBERS)
-def test_off_a_sandbox_nothing_is_left_for_the_last_look(operation):
-    """Off a sandbox a round has only requests that may be sent: `harmless_cases`, the last look at them, leaves none out.
+def test_off_a_sandbox_the_last_check_leaves_out_no_request(operation):
+    """Off a sandbox a round has only requests that may be sent: `harmless_cases`, the last check of them, leaves none out.
 
     Other requests are left out before, such as those whose amount the profile does not permit. So a round is smaller than
     on a sandbox, but has more than a third of its requests.
