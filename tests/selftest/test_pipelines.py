@@ -495,7 +495,7 @@ def test_a_pipeline_takes_the_options_of_the_list(options, checkout, staging):
     """A pipeline gives permitted options to pytest as they are, for example a selection, or an address that the profile
     permits.
 
-    The profile permits an address in `also_at`.
+    The profile permits an address in `also_at`. FIRST is a command about the journal that the job runs before.
     """
     options_of_job = options.format(option_with_permitted_address="--base-url=http://127.0.0.1:9/preview/")
     status, output = checkout.run(ENVIRONMENT=staging, OPTIONS=options_of_job, FIRST=f"journal {staging}")
@@ -548,7 +548,8 @@ def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_
     """`make` gives the name of an environment to pytest as one argument, even if the name looks like a command of the
     shell.
 
-    The name here would make a file if it were run. It is set as an argument of make, or as a variable.
+    The name here would make a file if it were run. It is set as an argument of make, or as a variable. The fake pytest
+    prints the number of its arguments and the first one.
     """
     file_of_attack = tmp_path / "made"
     bin_folder = tmp_path / ".venv/bin"

@@ -248,7 +248,7 @@ def test_a_run_is_compared_with_the_one_before_it():
 
 
 def test_a_run_that_the_user_names_is_always_compared():
-    """A run that the user names is compared, even if it is not comparable and another run is nearer."""
+    """A run that the user names is compared, even if it is not comparable and the run before is comparable."""
     run = run_in_folder(shared_run("failing").folder)
     run_with_another_selection = run.model_copy(update={"selection": "-k listAccounts"})
     run_that_the_user_names = EarlierRun.model_validate(RUN)

@@ -473,7 +473,7 @@ def test_nothing_of_a_recording_is_copied(tmp_path):
 @pytest.mark.slow
 def test_a_cluster_of_workers_gives_the_same_result(tmp_path):
     """If the workers of a Dask cluster judge the recorded files, the result is the same as without a cluster."""
-    import distributed
+    import distributed  # only this test needs the cluster, and the import takes a second
 
     from reports.recorded.reading import files_of, tally_of_all
 

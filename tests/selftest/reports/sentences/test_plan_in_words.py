@@ -161,7 +161,10 @@ def test_a_code_that_an_earlier_run_sent_has_a_line():
 
 
 def test_the_first_line_names_the_target():
-    """The first line of a plan has the address, says if it is a sandbox, and has the selection of requirements."""
+    """The first line of a plan has the address, says if it is a sandbox, and has the selection of requirements.
+
+    The second line is not about --base-url, because the address is that of the profile.
+    """
     first_line, second_line, *_ = lines_of_plan()
     first_line_on_a_sandbox, *_ = lines_of_plan(profile=PROFILE_OF_A_SANDBOX, selected="x")
 
