@@ -408,7 +408,10 @@ def three_runs(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_whole_run_is_compared_with_the_newest_whole_run(three_runs):
-    """A whole run is compared with the newest whole run, even if runs of selected requirements came in between."""
+    """A whole run is compared with the newest whole run, even if runs of selected requirements came in between.
+
+    listAccounts.status failed in the first whole run. The service was repaired before the second one.
+    """
     assert f"since {three_runs.start}: 1 fixed" in three_runs.lines_of_last_whole_run
 
 
@@ -426,7 +429,10 @@ def test_a_run_of_a_selection_is_compared_with_the_newest_run_of_this_selection(
 
 @pytest.mark.slow
 def test_the_list_tells_of_the_newest_whole_run(three_runs):
-    """`pytest --list` has the verdicts of the newest whole run, although a run of one requirement was later."""
+    """`pytest --list` has the verdicts of the newest whole run, although a run of one requirement was later.
+
+    listAccounts.status failed in the whole run.
+    """
     assert f", {three_runs.start}: non-conformant; {three_runs.folder}/report.html" in three_runs.lines_of_list[0]
     assert "  fail           listAccounts.status" in three_runs.lines_of_list
 

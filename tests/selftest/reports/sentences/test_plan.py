@@ -57,7 +57,7 @@ def test_the_plan_names_executions_without_their_codes(lines_of_plan):
 PREPARE = {"operation": "createPix", "json": {"account": "{account}"}, "code_at": "/data/id", "count": 2}
 """An entry `transactions.prepare` of a profile: the run prepares transfers with createPix, and so gets codes."""
 CODES_OF_PROFILE = "  each once: number 1 and number 2 of transactions.codes"
-CODES_OF_RUN = "  each once: 4 that the run prepares"
+CODES_OF_RUN = "  each once: 4 that the run prepares"  # 2 (count), and on a sandbox 2 to execute at the same moment
 
 
 @pytest.mark.parametrize(
