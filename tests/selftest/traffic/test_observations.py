@@ -198,11 +198,12 @@ def test_after_a_503_the_repetition_is_observed(exchanges, observed_exchanges):
     assert observed_in_log("executePix.unknownCode", Log(exchanges)).exchanges == observed_exchanges
 
 
-def test_a_deletion_for_a_synthetic_account_stands_for_its_class():
-    """Of two deletions with the same unusual body, the one that shows more is observed.
+def test_of_two_deletions_with_the_same_unusual_body_one_is_observed():
+    """Of two deletions with the same unusual body, only one is observed, so that runs can be compared.
 
-    On a sandbox such bodies go to the account of the profile and to one that nobody has. An empty body is observed at the
-    account that nobody has, and an unreadable one at the account of the profile.
+    On a sandbox such a body goes to the account of the profile, and to an account that nobody has. Outside a sandbox an
+    empty body goes only to the account that nobody has, because a service might delete all keys. So this one is
+    observed. A body that is cut short goes to the account of the profile everywhere, and an existing account shows more.
     """
 
     def deletion(number, body_in_words, account, status):
@@ -261,9 +262,10 @@ def test_an_unusual_account_is_not_compared_with_an_unknown_code():
     ids=["RANDOM without a key", "RANDOM with digits", "CPF with digits"],
 )
 def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, observed):
-    """The observed format of a RANDOM key is the one that the service accepts, and for other types it is which ones.
+    """For a RANDOM key the observed value is the format of the key that the service accepts, by the type as the situation.
 
-    Keys of other types may be accepted in several formats, so each format is a situation of its own.
+    Keys of another type may be accepted in several formats. So the format is a part of the situation, which is what was
+    asked, and the observed value is "accepted". The observed values are listed by their situation.
     """
     assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body)]) == observed
 
@@ -395,9 +397,16 @@ def test_a_status_of_one_word_in_capitals_is_observed_as_it_is(status):
     assert status_as_shown(status) == status
 
 
-@pytest.mark.parametrize("status", ["ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica"])
+@pytest.mark.parametrize(
+    "status",
+    ["ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica"],
+    ids=["an underscore", "two words", "a capital at first", "small letters", "a digit", "hyphens"],
+)
 def test_a_status_that_may_name_a_person_is_another_text(status):
-    """A value of `status` that may name a person is observed as "another text", because reports show no names."""
+    """A value of `status` that is not one word in capitals may name a person, and is observed as "another text".
+
+    Reports show no names.
+    """
     assert status_as_shown(status) == "another text"
 
 
