@@ -111,8 +111,9 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
     if deviations_if_more_is_needed(log) or refusal not in _REFUSALS_PERHAPS_ABOUT_THE_TYPE:
         return
 
-    # A 400 or a 415 may be passing, because an account may be busy. After any other refusal, such as a 403 (forbidden),
-    # a repetition would show nothing new. Then only the list is read: it may show that the refused key is registered.
+    # A 400, 422 or 415 may be passing, because an account may be busy. After any other refusal, such as a 403
+    # (forbidden), a repetition would show nothing new. Then only the list is read: it may show that the refused key is
+    # registered.
     may_be_passing = refusal in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
     # If the run cannot find the value of a RANDOM key, it cannot delete the key. Then it asks for no second one.
     may_ask_again = key_type != "RANDOM" or not registrar.has_random_key_of_unknown_value()

@@ -209,7 +209,14 @@ DRIFT_OF_CODE = DRIFT_OF_DATA | {"place": "/code"}
             "nothing newly fails; 2 are no longer exercised",
         ),
     ],
-    ids=str,
+    ids=[
+        "no change",
+        "a new warning, and drift in two places",
+        "other drift in the same place",
+        "the same drift",
+        "two new failures",
+        "two requirements are not tested any more",
+    ],
 )
 def test_the_last_line_counts_what_became_worse(changes_before, changes_after, last_line):
     """The last line of a comparison says what is worse in the second run: failures, warnings, and drift.
@@ -248,7 +255,7 @@ def test_a_run_is_compared_with_the_one_before_it():
 
 
 def test_a_run_that_the_user_names_is_always_compared():
-    """A run that the user names is compared, even if it is not comparable and another run is nearer."""
+    """A run that the user names is compared, even if it is not comparable and the run before is comparable."""
     run = run_in_folder(shared_run("failing").folder)
     run_with_another_selection = run.model_copy(update={"selection": "-k listAccounts"})
     run_that_the_user_names = EarlierRun.model_validate(RUN)
@@ -408,7 +415,10 @@ def three_runs(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_whole_run_is_compared_with_the_newest_whole_run(three_runs):
-    """A whole run is compared with the newest whole run, even if runs of selected requirements came in between."""
+    """A whole run is compared with the newest whole run, even if runs of selected requirements came in between.
+
+    listAccounts.status failed in the first whole run. The service was repaired before the second one.
+    """
     assert f"since {three_runs.start}: 1 fixed" in three_runs.lines_of_last_whole_run
 
 
@@ -426,7 +436,10 @@ def test_a_run_of_a_selection_is_compared_with_the_newest_run_of_this_selection(
 
 @pytest.mark.slow
 def test_the_list_tells_of_the_newest_whole_run(three_runs):
-    """`pytest --list` has the verdicts of the newest whole run, although a run of one requirement was later."""
+    """`pytest --list` has the verdicts of the newest whole run, although a run of one requirement was later.
+
+    listAccounts.status failed in the whole run.
+    """
     assert f", {three_runs.start}: non-conformant; {three_runs.folder}/report.html" in three_runs.lines_of_list[0]
     assert "  fail           listAccounts.status" in three_runs.lines_of_list
 

@@ -312,7 +312,8 @@ def test_a_broken_run_is_not_accepted(change_of_the_run, reason):
 def test_a_record_that_cannot_be_read_is_one_line_and_exit_4(options, tmp_path):
     """If the record of earlier observations cannot be read, pytest prints one line, sends no request, and ends with 4.
 
-    --accept is refused, too, because it would destroy what the record holds.
+    --accept is refused, too, because it would destroy what the record holds. The record here has aliases of YAML within
+    aliases, which would grow without end.
     """
     path = tmp_path / "staging.observed.yaml"
     path.write_text(NESTED_ALIASES)

@@ -134,10 +134,8 @@ def test_the_first_exchange_shows_the_first_sentence():
 
     Otherwise requests are cited in the order of their numbers.
     """
-    missing_in_9, wrong_type_in_2 = (
-        replace(deviation(code, name="digit", types="string", type="null"), exchanges=(number,))
-        for code, number in (("missing", 9), ("type", 2))
-    )
+    missing_in_9 = replace(deviation("missing", name="digit"), exchanges=(9,))
+    wrong_type_in_2 = replace(deviation("type", name="digit", types="string", type="null"), exchanges=(2,))
 
     (merged,) = findings([failed_requirement(DIGIT, missing_in_9, wrong_type_in_2, exchanges=(2, 9))])
 

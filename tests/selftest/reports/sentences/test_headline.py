@@ -112,7 +112,22 @@ EVERYTHING_TESTED = {"documented": Coverage(tested=4, testable=4)}
         ),
         (document_for_headline(selection="-k executePix"), "PARTIAL, read only, only -k executePix: no failure, {}"),
     ],
-    ids=lambda value: None if isinstance(value, str) else str(value.verdict),
+    ids=[
+        "partial",
+        "stopped by the user, with two failures",
+        "everything was tested",
+        "a known failure with a last day",
+        "three known failures, two with a last day",
+        "a known failure without a last day",
+        "partial, with a known failure",
+        "drift in two places",
+        "failures besides a known one",
+        "something was not tested",
+        "operations without success",
+        "a limit was reached",
+        "the service cannot be reached",
+        "a selection of requirements",
+    ],
 )
 def test_the_headline_of_a_run(run_document, line):
     """The headline of a run has the verdict, what the profile permits, the failures, and how many requirements were

@@ -102,7 +102,7 @@ def test_on_a_sandbox_no_fault_is_listed_as_not_tested():
 
     Off a sandbox the plan lists `a code that moves money twice` as such a fault.
     """
-    lines = lines_about_executions(execution(1, "A"), profile=PROFILE_OF_A_SANDBOX)
+    lines = lines_about_executions(execution(number=1, code="A"), profile=PROFILE_OF_A_SANDBOX)
 
     assert lines == ["each once: number 1 of transactions.codes"]
 
@@ -112,9 +112,9 @@ def test_on_a_sandbox_the_plan_counts_transfers_that_are_executed_twice():
 
     A sequence is a series of requests, such as an execution and its repetition.
     """
-    execution_in_a_sequence = execution(2, "MADE", generator="sequences")
+    execution_in_a_sequence = execution(number=2, code="MADE", generator="sequences")
 
-    lines = lines_about_executions(execution(1, "A"), execution_in_a_sequence, profile=PROFILE_OF_A_SANDBOX)
+    lines = lines_about_executions(execution(number=1, code="A"), execution_in_a_sequence, profile=PROFILE_OF_A_SANDBOX)
 
     assert lines == [
         "each once: number 1 of transactions.codes",
@@ -161,7 +161,10 @@ def test_a_code_that_an_earlier_run_sent_has_a_line():
 
 
 def test_the_first_line_names_the_target():
-    """The first line of a plan has the address, says if it is a sandbox, and has the selection of requirements."""
+    """The first line of a plan has the address, says if it is a sandbox, and has the selection of requirements.
+
+    The second line is not about --base-url, because the address is that of the profile.
+    """
     first_line, second_line, *_ = lines_of_plan()
     first_line_on_a_sandbox, *_ = lines_of_plan(profile=PROFILE_OF_A_SANDBOX, selected="x")
 
