@@ -1,7 +1,8 @@
 """Judgements about several answers together.
 
 `none_granted` says whether a request without a valid token was granted. `token_is_required` compares such answers with
-those to valid requests. The last tests are about deviations in parallel requests, and about refused codes.
+those to valid requests. The last tests are about deviations in parallel requests, about refused codes, and about
+prepared transfers.
 """
 
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 from environments.door.prepared import Prepared
 from spec.findings import Conclusion
 from spec.rules.reproduction import Reproduction
-from tests.harness.finishing import _codes_refused
+from tests.harness.finishing import _codes_refused, _reason_in_words
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration
 from tests.traffic.judgements import none_granted, token_is_required
 
@@ -167,3 +168,18 @@ def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, 
     successful_execution = execution(EXECUTION_RESULT)
 
     assert list(map(str, _codes_refused(_DOOR, [refused_execution, successful_execution]))) == notes
+
+
+@pytest.mark.parametrize(
+    ("reason", "in_words"),
+    [("", ""), ("its code was not sent", "its account is synthetic")],
+    ids=["executed", "not executed"],
+)
+def test_a_transfer_that_was_executed_has_no_reason_why_it_was_not(reason, in_words):
+    """The report gives a reason only for a prepared transfer that was not executed, also if an invalid request prepared it.
+
+    The recorded reason is empty if the transfer was executed, or may have been.
+    """
+    preparation = answer("transferP2p", {"code": 0, "data": {}}, valid=False)
+
+    assert str(_reason_in_words(preparation, reason, ["99999"])) == in_words

@@ -209,7 +209,14 @@ DRIFT_OF_CODE = DRIFT_OF_DATA | {"place": "/code"}
             "nothing newly fails; 2 are no longer exercised",
         ),
     ],
-    ids=str,
+    ids=[
+        "no change",
+        "a new warning, and drift in two places",
+        "other drift in the same place",
+        "the same drift",
+        "two new failures",
+        "two requirements are not tested any more",
+    ],
 )
 def test_the_last_line_counts_what_became_worse(changes_before, changes_after, last_line):
     """The last line of a comparison says what is worse in the second run: failures, warnings, and drift.

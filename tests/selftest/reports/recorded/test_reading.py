@@ -441,26 +441,16 @@ def test_nothing_of_a_recording_is_copied(tmp_path):
 
     The recorded answers repeat all of these values (canaries), also in an error with status 500.
     """
-    canaries = [
-        TOKEN,
-        "canary-account-417",
-        "ana.canary@personal.example",
-        "c4n4ry-cookie-77",
-        "Canary Almeida",
-        "390.533.447-05",
-    ]
-    echoing = registration(pixKey=canaries[2], account=canaries[1])
-    echoing["request"]["url"] = f"{BASE}/v1/pix/keys/{canaries[1]}?trace={canaries[3]}"
-    echoing["request"]["headers"] += headers(cookie=f"session={canaries[3]}")
-    echo = {
-        "Success": True,
-        "Message": " ".join(canaries),
-        "Key": canaries[2],
-        canaries[1]: canaries,
-        "name": canaries[4],
-    }
+    account, key, cookie = "canary-account-417", "ana.canary@personal.example", "c4n4ry-cookie-77"
+    name, document = "Canary Almeida", "390.533.447-05"
+    canaries = [TOKEN, account, key, cookie, name, document]
+    all_canaries = " ".join(canaries)
+    echoing = registration(pixKey=key, account=account)
+    echoing["request"]["url"] = f"{BASE}/v1/pix/keys/{account}?trace={cookie}"
+    echoing["request"]["headers"] += headers(cookie=f"session={cookie}")
+    echo = {"Success": True, "Message": all_canaries, "Key": key, account: canaries, "name": name}
     echoing["response"]["content"]["text"] = json.dumps({"code": 0, "data": echo})
-    refused = entry_with("response", entry(text=json.dumps({"error": " ".join(canaries)}), status=500)["response"])
+    refused = entry_with("response", entry(text=json.dumps({"error": all_canaries}), status=500)["response"])
     result = result_of_recorded_run(tmp_path, entry(), registration(), echoing, refused)
     texts = {file.name: file.read_text("utf-8") for file in result.folder.iterdir()} | {"output": result.output}
     encoded_canaries = [form for value in canaries for form in encodings(value).values()]

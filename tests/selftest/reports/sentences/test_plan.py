@@ -359,33 +359,42 @@ def test_the_plan_lists_headers_in_the_place_of_a_token(lines_of_plan):
     assert "a loopback address" not in "\n".join(without_fuzz)
 
 
+OFF_A_SANDBOX_WITH_A_JOURNAL = {"sandbox": None, "journal": "kept/codes.jsonl", "transactions": {"codes": CODES}}
+
+
+def test_without_a_journal_nothing_is_executed(lines_of_plan, tmp_path):
+    """Without a journal, a file with the codes that earlier runs sent, nothing is executed. The plan says how to start one.
+
+    A plan writes nothing.
+    """
+    plan = lines_of_plan("executePix.id", **OFF_A_SANDBOX_WITH_A_JOURNAL)
+    files = list(tmp_path.iterdir())
+
+    assert (
+        "  no execution: the next line says why; --plan --new-journal prints what a run with --new-journal would send"
+        in plan
+    )
+    assert files == [tmp_path / "profile.yaml"]
+
+
 def test_codes_that_the_journal_holds_are_not_sent(lines_of_plan, tmp_path):
     """A code that the journal holds is not sent again: the plan names it apart, by its number in the profile.
 
-    The journal is a file with the codes that earlier runs sent. Without it nothing is executed, and the plan says
-    how to start one. A plan writes nothing.
+    The journal is a file with the codes that earlier runs sent. Here it has the first of two codes. A plan does not
+    change it.
     """
-    changes = {"sandbox": None, "journal": "kept/codes.jsonl", "transactions": {"codes": CODES}}
-    plan_without_journal = lines_of_plan("executePix.id", **changes)
-    files_after_first_plan = list(tmp_path.iterdir())
+    lines_of_plan(**OFF_A_SANDBOX_WITH_A_JOURNAL)  # writes the profile
     journal = journal_of(load(str(tmp_path / "profile.yaml")), run="earlier")
     journal.start()
     for outcome in (Outcome.SENT, Outcome.SUCCESS):
         journal.write(CODES[0], outcome)
     content = journal.path.read_bytes()
-    plan_with_journal = lines_of_plan("executePix.id", **changes)
 
-    assert files_after_first_plan == [tmp_path / "profile.yaml"]
-    assert (
-        "  no execution: the next line says why; --plan --new-journal prints what a run with --new-journal would send"
-        in plan_without_journal
-    )
-    assert f"journal: codes in {tmp_path / 'kept/codes.jsonl'}: 1" in plan_with_journal
-    assert "  each once: number 2 of transactions.codes" in plan_with_journal
-    assert (
-        "  not sent, because the journal says that an earlier run sent it: number 1 of transactions.codes"
-        in plan_with_journal
-    )
+    plan = lines_of_plan("executePix.id", **OFF_A_SANDBOX_WITH_A_JOURNAL)
+
+    assert f"journal: codes in {tmp_path / 'kept/codes.jsonl'}: 1" in plan
+    assert "  each once: number 2 of transactions.codes" in plan
+    assert "  not sent, because the journal says that an earlier run sent it: number 1 of transactions.codes" in plan
     assert journal.path.read_bytes() == content
 
 
