@@ -120,7 +120,7 @@ def test_an_outage_is_named_with_its_seconds(result_after_outage):
     assert "limits.rate" not in result_after_outage.output
 
 
-def test_requirements_that_an_outage_left_untested_name_it(result_after_outage):
+def test_requirements_that_an_outage_left_untested_name_the_outage(result_after_outage):
     """Each requirement of registrations that an outage left untested has the outage as its reason.
 
     The service answered 503 to everything for nine seconds while keys were registered.
@@ -132,11 +132,11 @@ def test_requirements_that_an_outage_left_untested_name_it(result_after_outage):
     assert reasons_without_numbers == {"no answer but 503 for N s: run it again"}
 
 
-def test_requirements_that_a_killed_service_left_untested_name_it(tmp_path):
-    """If the service ends during a run, each requirement that was not tested says that it accepts no connection.
+def test_requirements_that_a_killed_service_left_untested_say_that_connections_are_refused(tmp_path):
+    """If the service ends during a run, each requirement that was not tested says that the connection is refused.
 
-    The run is unreachable (exit status 7), and says after which request the service ended. No line advises to supply
-    anything.
+    The run is unreachable (exit status 7), and says after which request the service ended: exchange 1 is the first one.
+    No line advises to supply anything.
     """
     with IsKilled() as service:
         result = run_suite(write_profile(tmp_path, service.base_url, limits={"timeout": 5, "parallel": 1}))
@@ -144,7 +144,7 @@ def test_requirements_that_a_killed_service_left_untested_name_it(tmp_path):
 
     assert result.status == 7, result.output
     assert reasons == {"the target cannot be reached: the connection is refused"}
-    assert "exchange 0" not in result.output
+    assert "exchange 0" not in result.output  # the number of a request that was not sent
     assert "supply" not in result.output
     assert re.search(r"the service ended after exchange \d+ \(|the service ended while exchange", result.output)
 
@@ -220,7 +220,7 @@ class DropsRegistrations(Service):
         return super().serve(request, connection)
 
 
-def test_requirements_that_dropped_registrations_left_untested_name_them():
+def test_requirements_that_dropped_registrations_left_untested_say_that_connections_were_dropped():
     """If a service drops every registration, requirements that were not tested for that reason say so.
 
     To drop a request is to close the connection without an answer, and one requirement fails for it. No message advises
