@@ -217,7 +217,6 @@ class TokenMonitor:
         try:
             is_another = self._refresh()
         except ProfileError as error:
-            # Only this line is kept: a person has to mend the source, whatever was fetched before.
             self._lines_about_fetching = [str(error)]
         if is_another:
             self._lines_about_fetching.append(REFRESHED.of(number=number))

@@ -61,9 +61,8 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
     """
     run = session.run
     door = session.door  # the only way by which requests leave
-    why_nothing_more_is_sent = (
-        door.run_end.why_over
-    )  # such as a sentence on the time limit; empty if there is no reason
+    # A sentence about the time limit, or that the run was stopped; empty if neither ended the sending so far.
+    why_nothing_more_is_sent = door.run_end.why_over
     # `door.unsent` has the operations whose requests were kept back, by the reason. If the run reached the time limit
     # after its last request, no request was kept back for this reason, so nothing was cut short.
     was_cut_short = why_nothing_more_is_sent in door.unsent
