@@ -450,7 +450,8 @@ def _key_left_at_another_address(folder):
 def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch):
     """A key that a run registered at address A is not deleted at address B, and can still be deleted at A.
 
-    The key record has the address of each key that a run registered. At B a customer has the same key.
+    The key record is a file with the keys that runs registered and the address of each. At B a customer has the same key.
+    Neither a run at B nor the command `cleanup` with --base-url of B deletes it.
     """
 
     def clean_up(profile, *options):

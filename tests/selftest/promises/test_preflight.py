@@ -493,7 +493,7 @@ def test_if_no_path_is_known_no_code_and_no_key_is_sent(changes, operations_that
         AnswersNotFoundTo(READ_OPERATIONS, words="no such account:"),
         AnswersNotFoundTo(frozenset(READ_OPERATIONS) - {"getBalance"}),
     ],
-    ids=["in words of their own", "except one"],
+    ids=["each read has words of its own", "one read succeeds"],
 )
 def test_reads_that_are_not_found_do_not_end_the_run(bank, tmp_path):
     """If reads are answered 404, a run still sends keys and codes, unless that is the 404 of undocumented paths.
