@@ -238,7 +238,7 @@ def test_axe_finds_no_violation(open_report, viewport, scheme):
 
 
 @pytest.fixture(params=["en", "pt-BR"])
-def report_off_sandbox(request, tmp_path):
+def report_of_bank(request, tmp_path):
     """The report of a run against a target that is no sandbox, in each language."""
     if request.param == "pt-BR":
         return shared_run("partial").folder / "report.html"
@@ -250,14 +250,14 @@ def report_off_sandbox(request, tmp_path):
     [("print", PAPER, 0.6), ("screen", DESK, 0.15), ("screen", PHONE, 0.6)],
     ids=["paper", "desk", "phone"],
 )
-def test_reasons_of_omissions_have_room(media, viewport, least_part_of_the_width, report_off_sandbox, chromium):
+def test_reasons_of_omissions_have_room(media, viewport, least_part_of_the_width, report_of_bank, chromium):
     """The three texts that say why requirements were not tested are wide enough to be read.
 
     These texts are long if the target is no sandbox, which is a target where money and keys are worth nothing. On paper
     and on a phone each has more than half of the width. On paper they fit on the first sheet.
     """
     page = chromium.new_page(viewport=viewport)
-    page.goto(report_off_sandbox.as_uri())
+    page.goto(report_of_bank.as_uri())
     page.emulate_media(media=media)
     widths = [tile.bounding_box()["width"] for tile in page.locator(".tile dd").all()]
     height_of_first_part = page.locator(".first").bounding_box()["height"]

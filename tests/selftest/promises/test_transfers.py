@@ -100,7 +100,7 @@ def is_number(item):
     return isinstance(item, int | float) and not isinstance(item, bool)
 
 
-def run_off_sandbox(service, folder, allow, limits=None):
+def run_at_bank(service, folder, allow, limits=None):
     """The record of a whole run, with generated requests, against a service that the profile does not call a sandbox.
 
     `allow` are the permissions of the profile. `limits` are changes of its limits.
@@ -118,7 +118,7 @@ def run_off_sandbox(service, folder, allow, limits=None):
 def service_and_model(tmp_path_factory):
     """The service and the record of a run that would prepare more transfers than `limits.transfers` permits."""
     service = AcceptsEverything()
-    return service, run_off_sandbox(service, tmp_path_factory.mktemp("run"), ["read", "create-pix", "transfer", "fuzz"])
+    return service, run_at_bank(service, tmp_path_factory.mktemp("run"), ["read", "create-pix", "transfer", "fuzz"])
 
 
 def test_no_more_transfers_succeed_than_the_limit(service_and_model):
@@ -371,7 +371,7 @@ def bank(tmp_path_factory):
     """A service that is no sandbox, after a run with room for every transfer."""
     service = AcceptsEverything()
     allow = sorted(ALL_PERMISSIONS - {"execute"})
-    run_off_sandbox(service, tmp_path_factory.mktemp("run"), allow, limits={"transfers": 2000})
+    run_at_bank(service, tmp_path_factory.mktemp("run"), allow, limits={"transfers": 2000})
     return service
 
 
