@@ -145,16 +145,15 @@ def test_each_operation_sends_one_valid_body_and_the_rest_of_its_share_invalid_o
 def test_transfers_to_be_executed_leave_a_place_for_one_valid_body_of_each_operation(limit, service, tmp_path):
     """Transfers that are prepared to be executed do not use limits.transfers up: each operation still sends a valid body.
 
-    One transfer of the limit is kept for each operation that has had no valid body so far. So of six valid bodies for
-    createPix only the first is sent: of a limit of 4 one transfer is prepared then, and three are kept for the other three
-    operations. These send a body each. The service refuses it, because it is an empty object, and a refused body takes
-    none of the transfers. So even a limit of 2 is enough: the same second transfer is there for each of the three.
+    One transfer of the limit is kept for each operation that has not sent a valid body so far. So createPix prepares one
+    transfer to be executed, and its five others are not sent. The other three operations then send their valid body. The
+    service of this test refuses it, and a refused body takes no transfer of the limit: so a limit of 2 is enough.
     """
     manual_run = ManualRun(service, tmp_path, transfers=limit)
+    # The operations that may prepare transfers, and those of them for which the profile has a valid body: all four.
     manual_run.door.budget.divide_transfers(operations=PREPARING_OPERATIONS, valid=PREPARING_OPERATIONS)
     for _ in range(6):
         manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
-    manual_run.client.send("createPix", json={}, valid=True)  # not sent either: the rest is kept for the others
     for operation in ("transferExternal", "transferInternal", "transferP2p"):
         manual_run.client.send(operation, json={}, valid=True)
     paths = [request.path for request in service.received]
