@@ -278,7 +278,7 @@ def _register_keys_of_the_profile(context: _StepContext) -> None:
     for key in keys_with_a_value(context.keys):
         is_deleted = _register_and_delete(context.registrar, key, context.take_unsent_requests)
         if is_deleted:
-            # It is free again, so a later step registers it several times more (and deletes it each time).
+            # It is free again, so `_register_keys_in_parallel` registers it once more (and deletes it).
             context.registered_and_deleted.append(key)
 
 
