@@ -120,7 +120,7 @@ def pytest_metadata(metadata: dict[str, Any]) -> None:
     metadata.clear()
 
 
-@pytest.hookimpl(tryfirst=True)  # so that the verdict is printed even if the sessionstart of another plugin fails
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Register the plugin that prints the verdict as the last line.
 

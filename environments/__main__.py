@@ -183,7 +183,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         help="the profile environments/NAME.yaml, or a path; without it, the codes of all",
     )
-    journal.add_argument("--settle", metavar="CODE", help="the code, or its name in the list")
+    journal.add_argument("--settle", metavar="ENTRY", help="the code, or its name in the list")
     for command in (check, cleanup, journal):
         command.add_argument("--base-url", metavar="URL", help="use this address in place of that of the profile")
     return parser

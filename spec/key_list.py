@@ -92,7 +92,7 @@ class Listing:
     | method | true if |
     |---|---|
     | `shows` | a text that may be a key is this key |
-    | `shows_elsewhere` | the list has the key, but not at `key_at` |
+    | `shows_outside_key_at` | the list has the key, but surely not at `key_at` |
     | `may_show` | any part of the list may be the key; in doubt it is true |
     | `may_show_masked` | a masked text of the list may be the key |
     | `hides_keys` | any key at `key_at` is masked or cut |

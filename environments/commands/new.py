@@ -72,8 +72,9 @@ def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, st
 def _limits(options: argparse.Namespace) -> list[str]:
     """The limits that the user gave, such as `rate=5`. With --count, a limit of executions that is enough is added."""
     limits = list(options.limit)
-    names = [limit.partition("=")[0] for limit in limits]
-    if options.count and "executions" not in names:
+    # One option may name several limits, as in --limit=rate=5,executions=9.
+    names_executions = any("executions=" in limit for limit in limits)
+    if options.count and not names_executions:
         limits.append(f"executions={options.count + _FURTHER_EXECUTIONS}")
     return limits
 

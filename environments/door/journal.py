@@ -450,7 +450,7 @@ def _add_event_to_states(states: list[JournalEntry], event: Event) -> None:
         if states and states[-1].outcome is Outcome.SENT:
             states.pop()
         return
-    # PREPARED says only that the code was made. Every other state says that it was sent.
+    # PREPARED says only that the code was made. Every other state of a code says that it was sent.
     was_sent_before = any(entry.outcome is not Outcome.PREPARED for entry in states)
     if outcome in NEVER_SENT_WITH_VALID_TOKEN and was_sent_before:
         return

@@ -10,11 +10,16 @@ new state. If in doubt, the key counts as perhaps registered, so that the report
 | NOT_SENT | MAYBE | just before its registration is sent |
 | MAYBE | REGISTERED, REFUSED | the registration is answered |
 | MAYBE, REFUSED | GONE | an answer or a list shows that the key is not registered |
-| any state in which it may be registered | DELETED | a deletion succeeds |
+| any state in which it may be registered | DELETED | a deletion succeeds, and the next row does not hold |
+| the same | LATER | a deletion succeeds, but the registration was accepted and no list has shown the key |
+| REGISTERED | LATER | the run ends, but the registration was accepted and no list has shown the key |
+| LATER | REGISTERED | a list shows it |
 | DELETED | STILL_LISTED | a list shows it although it was deleted |
 | GONE, REFUSED | MAYBE | a list shows it although it was refused |
 | STILL_LISTED | DELETED | a list does not show it any more |
-| REGISTERED, DELETED | LATER | its registration was accepted, and no list has shown it: it may come after the run |
+
+LATER says that the key may be registered after the run. If a key is sent again, it becomes MAYBE again, unless its
+state is REGISTERED or STILL_LISTED.
 
 | word | meaning |
 |---|---|

@@ -146,8 +146,8 @@ class Budget:
             return True
         has_wrong_token = bool(sending.request.headers.get("Authorization"))
         if sending.intent.operation not in OPERATIONS_WITH_DOCUMENTED_TOKEN:
-            # The limit is for the two operations that document the token. But 0 is what the documentation recommends
-            # for a service that locks callers out, so with 0 no operation gets a wrong token.
+            # The limit is for the two operations that document the token. But with 0 no operation gets a wrong token
+            # (docs/traffic.md, Wrong tokens).
             limit_forbids_wrong_tokens = self.limits.wrong_tokens == 0
             return has_wrong_token and limit_forbids_wrong_tokens
         if not _has_real_code_or_account(sending):

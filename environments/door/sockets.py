@@ -91,8 +91,6 @@ class Deadline:
     head: Any = None
     """The response of `http.client`, as soon as its status and headers are read. So they can be reported if the body
     cannot be read."""
-    used_new_connection = False
-    """True if the request was sent over a connection that no other request had used."""
 
     def __init__(
         self, watchdog: Watchdog, *, needs_new_connection: bool = False, sends: bool = True, is_http_1_0: bool = False
@@ -105,6 +103,9 @@ class Deadline:
         only opened, to see whether the target can be reached. `is_http_1_0` is true for a request in HTTP/1.0.
         """
         self.needs_new_connection = needs_new_connection
+        self.used_new_connection = needs_new_connection
+        """True if the request was sent over a connection that no other request had used. If the attempt failed before
+        there was a connection, this is what the request needed."""
         self.sends = sends
         self.is_http_1_0 = is_http_1_0
         self.may_have_left = False

@@ -175,7 +175,11 @@ class TokenMonitor:
             self.last_granted_read = self._granted_reads[exchange.operation] = exchange
 
     def _count_refusal_of_invalid_request(self, response: Response) -> None:
-        """Count an invalid request with the token if it was refused because of the caller, such as with 401."""
+        """Count an invalid request that was refused because of the caller, such as with 401: perhaps the token expired.
+
+        An accepted request sets the count to 0 (`_note_grant`), so it counts refusals in a row. One refusal says
+        little, because some services refuse every invalid request in this way.
+        """
         if refusal_about_the_caller(response) is not None:
             self._invalid_in_a_row += 1
 
@@ -213,7 +217,6 @@ class TokenMonitor:
         try:
             is_another = self._refresh()
         except ProfileError as error:
-            # Only this line is kept: a person has to mend the source, whatever was fetched before.
             self._lines_about_fetching = [str(error)]
         if is_another:
             self._lines_about_fetching.append(REFRESHED.of(number=number))

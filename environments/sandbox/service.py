@@ -252,7 +252,7 @@ class Service(HttpService):
         return {
             "payer": text_field(body, "account" if is_pix else "from"),
             "key": text_field(body, "pixKey" if is_pix else "to"),
-            "cents": integer_field(body, "value", 100),
+            "cents": integer_field(body, "value", factor=100),
             "message": text_field(body, "message" if is_pix else "description", ""),
             "date": self.now() if is_pix else integer_field(body, "date"),
         }

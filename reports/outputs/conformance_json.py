@@ -200,7 +200,7 @@ def _reported_requirement(requirement: Requirement, result: RequirementResult, r
         expected=result.expected if result.findings else None,
         got=result.got if result.findings else None,
         exchanges=result.exchanges,
-        rests_on=result.number_of_supporting_exchanges,  # more than are named in `exchanges`
+        rests_on=result.number_of_supporting_exchanges,  # perhaps more than are named in `exchanges`
         elapsed_s=round(run.elapsed_s.get(requirement.id, 0.0), 3),
         known_failure=result.known_failure or None,
         known_until=result.known_until.isoformat() if result.known_until else None,

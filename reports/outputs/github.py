@@ -85,7 +85,7 @@ def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
         yield "only a part of the requirements was selected"
     yield document.why_incomplete
     yield result_line(document)
-    if document.cut:  # a limit of the profile, such as limits.requests, was reached
+    if document.cut:  # such as limits.requests, which was reached
         yield "not all requests were sent"
     yield traffic_in_words(document)
 

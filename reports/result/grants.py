@@ -52,7 +52,7 @@ class Grants:
         """Count the answers of these exchanges, and return the counts.
 
         An HTML page with status 200 may be a page to log in, which a service sends for a wrong token. So a page for the
-        valid token is a success only if requests with a wrong token to the same operation got no page.
+        valid token is a success only if a wrong token got an answer from the same operation that is no page.
         """
         grants = cls()
         documented = [exchange for exchange in exchanges if exchange.operation]  # empty for an undocumented path

@@ -108,7 +108,10 @@ def profile_digest(profile: Profile) -> str:
     Secret and personal values are not part of it. If they were, a reader of the report could try account numbers until
     the digest is the same.
     """
-    return hashlib.sha256(json.dumps(_public_data(profile), sort_keys=True).encode()).hexdigest()
+    data = _public_data(profile)
+    # The name under which earlier versions hashed this field: the digest of an unchanged profile must stay the same.
+    data["redirected"] = data.pop("redirection_note")
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def _public_data(value: Any) -> Any:

@@ -40,7 +40,7 @@ class NoteKind(StrEnum):
     NOTHING_GRANTED = "no operation succeeded"
     WRONG_SET_UP = "something is wrong with the token, the codes or the journal"
     ACCOUNT_REFUSED = "an account of the profile is refused"
-    KEYS_NOT_CLEANED_UP = "keys that the run registered are left"
+    NOT_CLEANED_UP = "keys that the run registered are left"
     REDIRECTED = "--base-url replaced the embedded sandbox"
     # Other notes.
     KNOWN_FAILURE = "a known failure has passed or expired"
@@ -64,7 +64,7 @@ ALERTS: Mapping[NoteKind, str] = {
     NoteKind.NOTHING_GRANTED: "nothing-granted",
     NoteKind.WRONG_SET_UP: "set-up",
     NoteKind.ACCOUNT_REFUSED: "account",
-    NoteKind.KEYS_NOT_CLEANED_UP: "left",
+    NoteKind.NOT_CLEANED_UP: "left",
     NoteKind.REDIRECTED: "redirected",
 }
 """The kinds of notes that are alerts, with their names in conformance.json. Programs read these names, so they stay."""
@@ -171,7 +171,7 @@ class Run:
     unknown_outcomes: int = 0
     unreachable: str = ""  # why the target cannot be reached; empty if it can
     end_of_target: Text = ""  # sentence: after which exchange the target could not be reached; empty if not known
-    journal_trouble: bool = False  # the file with the sent codes could not be used, so no code was sent
+    journal_trouble: bool = False  # the file with the sent codes could not be used, so codes were kept back
     interrupted: bool = False  # by a signal
     stopped: Text = ""  # why pytest ran only some of the tests, such as -x
     finished: datetime | None = None

@@ -120,7 +120,8 @@ def _reasons_why_incomplete(run: Run, results: Results, share: float) -> Iterato
         return
     if run.grants.refused_all:
         yield NOTHING_GRANTED
-    # The journal is a file with the codes that were sent, so that no code is sent twice. Without it no code is sent.
+    # The journal is a file with the codes that were sent, so that no code is sent twice. Without it no code of the
+    # profile is sent; and no code at all if it cannot be written.
     if run.journal_trouble:
         yield say("the journal could not be used, which stopped executions")
     if not _something_was_tested(results):
@@ -295,7 +296,7 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
     if not run.unreachable:
         yield from (Note(NoteKind.NOTHING_GRANTED, text) for text in run.grants.notes(run.profile.auth))
     if run.not_cleaned_up:
-        yield Note(NoteKind.KEYS_NOT_CLEANED_UP, _keys_not_cleaned_up_in_words(run))
+        yield Note(NoteKind.NOT_CLEANED_UP, _keys_not_cleaned_up_in_words(run))
     if run.profile.redirection_note:  # a sentence on what --base-url changed, except for the address
         yield Note(NoteKind.REDIRECTED, run.profile.redirection_note)
     yield from (Note(NoteKind.KNOWN_FAILURE, text) for text in outdated_entries)

@@ -57,8 +57,7 @@ class KnownValues:
         self._placeholders_in_requests: dict[str, str] = {}
         # By encoding of a value: its placeholder, and true if the encoding is hidden within a longer word, too.
         self._encodings: dict[str, tuple[str, bool]] = {}
-        # Words of secrets without a digit, such as `correct` of the password `correct horse`, see `has_word`. A secret
-        # with a digit is a key or a token, and is not made of ordinary words.
+        # Words of secrets without a digit, such as `correct` of the password `correct horse`, see `has_word`.
         self._words: set[str] = set()
         last_numbers: Counter[str] = Counter()  # by name, such as "account": the last number, as in `<account 2>`
         for known_value in values:

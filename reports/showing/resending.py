@@ -43,7 +43,8 @@ _LONGEST_BODY_IN_LINE = 4_000
 _LARGEST_ARGUMENT = 100_000
 """Most bytes of a body that is passed as one argument of a command. Linux permits 128 KiB, other systems less."""
 _HEADERS_OF_CURL = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
-"""Headers that curl sends by itself, so that the line need not have them. It finds their values itself, too."""
+"""Headers that the line need not have: curl sends them by itself, except Accept-Encoding, without which the
+answer is not compressed."""
 _CA_BUNDLE = variable_expression("ca bundle")
 _CLIENT_CERT = variable_expression("client cert")
 _CLIENT_KEY = variable_expression("client key")

@@ -14,7 +14,7 @@ from spec.message import Text, joined
 from spec.rules.reproduction import Reproduction
 from tests.harness.judging import not_exercised_unless, out_of_scope_unless
 from tests.harness.session import SESSION, Session
-from tests.traffic.keys.listed import types_not_registered
+from tests.traffic.keys.listed import reasons_of_types_left_out
 from tests.traffic.keys.purposes import valid_registrations
 from tests.traffic.keys.registration import register
 from tests.traffic.phases import RUN_TRAFFIC, RunTraffic
@@ -80,7 +80,7 @@ def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
     For example, a list showed all keys of the type before the run, so they are in use. Types without such a reason are
     not in the dictionary.
     """
-    return types_not_registered(log, profile)
+    return reasons_of_types_left_out(log, profile)
 
 
 @pytest.fixture(scope="session")

@@ -82,7 +82,7 @@ def why_keys_cannot_be_deleted(profile):
     return say("not tried, as the key could not be deleted: {remedy}", remedy=listed(remedies))
 
 
-def without_unlisted_successes(registrations, log, profile):
+def without_successes_whose_key_is_not_listed(registrations, log, profile):
     """These registrations, without those whose answer says success although later lists of keys do not show the key.
 
     Their answers may be wrong about the success, so they do not prove that the service registered the key.
@@ -236,7 +236,9 @@ def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_key_type_is_not_registered(registrations_log, profile):
     """A key type that is not documented, such as another word, is not registered with Success true."""
-    answers = without_unlisted_successes(of_undocumented_types(registrations_log), registrations_log, profile)
+    answers = without_successes_whose_key_is_not_listed(
+        of_undocumented_types(registrations_log), registrations_log, profile
+    )
 
     assert_judgement(
         "registerPixKey.pixKeyType.undocumented", none_granted(answers, code_of_finding="undocumented-type")
@@ -245,9 +247,12 @@ def test_undocumented_key_type_is_not_registered(registrations_log, profile):
 
 @requirement("registerPixKey.pixKeyType.EVP")
 def test_another_name_of_random_is_not_registered(registrations_log, profile):
-    """The key type EVP, the Central Bank's own name for RANDOM, is not registered, because it is not documented."""
+    """The key type EVP, the Central Bank's own name for RANDOM, is not registered, because it is not documented.
+
+    An answer of success is left out if the lists of keys do not show the key: then perhaps nothing was registered.
+    """
     registrations = registrations_for(registrations_log, Registering.OTHER_NAME_OF_RANDOM)
-    answers = without_unlisted_successes(registrations, registrations_log, profile)
+    answers = without_successes_whose_key_is_not_listed(registrations, registrations_log, profile)
 
     assert_judgement("registerPixKey.pixKeyType.EVP", none_granted(answers, code_of_finding="type-EVP"))
 
@@ -260,7 +265,7 @@ def test_key_type_in_lower_case(registrations_log, profile):
     """
     registrations = registrations_for(registrations_log, Registering.LOWER_CASE)
     not_exercised_unless(registrations, why_keys_cannot_be_deleted(profile))
-    answers = without_unlisted_successes(registrations, registrations_log, profile)
+    answers = without_successes_whose_key_is_not_listed(registrations, registrations_log, profile)
 
     assert_judgement("registerPixKey.pixKeyType.letterCase", none_granted(answers, code_of_finding="type-lower-case"))
 

@@ -61,7 +61,8 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
     """
     run = session.run
     door = session.door  # the only way by which requests leave
-    why_nothing_more_is_sent = door.run_end.why_over  # a sentence about the time limit; empty if it is not reached
+    # A sentence about the time limit, or that the run was stopped; empty if neither ended the sending so far.
+    why_nothing_more_is_sent = door.run_end.why_over
     # `door.unsent` has the operations whose requests were kept back, by the reason. If the run reached the time limit
     # after its last request, no request was kept back for this reason, so nothing was cut short.
     was_cut_short = why_nothing_more_is_sent in door.unsent
@@ -173,8 +174,9 @@ def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -
     `reason` is the reason that was recorded for the transfer, and `accounts` are the accounts of the profile. The
     reasons of many transfers are replaced by a common one, so that the report has one line for all of them:
 
-    - transfers of synthetic accounts, which the suite made up
-    - other transfers that an invalid or generated request prepared
+    - any transfer whose answer has code 0, and says `Success: "false"`
+    - transfers that an invalid or generated request prepared, and that name no account of the profile
+    - other transfers that such a request prepared
     """
     if not reason:
         return ""
@@ -270,7 +272,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
             at=entry.at,
             name=entry.name,
         )
-        yield Note(NoteKind.KEYS_NOT_CLEANED_UP, joined((perhaps, say("look the transfer up"), command_to_settle)))
+        yield Note(NoteKind.NOT_CLEANED_UP, joined((perhaps, say("look the transfer up"), command_to_settle)))
 
 
 def _stopped_deletions(door: Door) -> Iterator[Note]:
@@ -392,9 +394,9 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
 def _kept_by_journal(door: Door) -> Iterator[Text]:
     """Lines about transaction codes that were not sent, because the journal says that an earlier run sent them.
 
-    The journal is a file with the codes that runs sent, so that no code is executed twice. If it cannot be written, no
-    code at all was sent; if it cannot be relied on, such as a shortened one, no code of the profile was. One more line
-    is about codes that an earlier run sent only with a wrong token.
+    The journal is a file with the codes that runs sent, so that no code is executed twice. Once it cannot be written,
+    no further code is sent. If it cannot be relied on, such as a shortened one, no code of the profile is. One more
+    line is about codes that an earlier run sent only with a wrong token.
     """
     guard = door.guard
     number_of_supplied = len(door.secrets.codes)

@@ -95,7 +95,9 @@ def collect_results(item: pytest.Item, session: Session, last_assertion: LastAss
 def _results_of_assertions(last_assertion: LastAssertion, session: Session) -> dict[str, RequirementResult]:
     """One result for each requirement about which the running test asserted something, by the id of the requirement.
 
-    Several results of one requirement are combined to one.
+    Several results of one requirement are combined to one. `ASSERTIONS` has the results of the assertions that
+    returned, and how many exchanges were judged for each requirement. An assertion that found a deviation did not
+    return: it raised a DeviationError, so its result is added here.
     """
     results = list(ASSERTIONS.results)
     if isinstance(last_assertion, DeviationError):

@@ -19,7 +19,7 @@ from tests.selftest.proof import matrix
 from tests.selftest.proof.directly import run_tests_in_memory, try_in_memory
 from tests.selftest.proof.trial import CONFORMANCE, try_service, try_target
 from tests.selftest.services.one_run import ManualRun, result_in_memory, run_suite_in_memory
-from tests.selftest.services.running import run_suite, suite_in_background
+from tests.selftest.services.running import run_suite, suite_that_is_killed_at_the_end
 from tests.selftest.services.serving import SocketService
 from tests.selftest.shared_runs import run_with_files, shared_run
 
@@ -33,7 +33,7 @@ SLOWEST_MODULES = ("test_browser.py", "test_drawn_faults.py", "test_generated_tr
 a sixth of the time of all self-tests."""
 RUNNERS = (
     run_suite,
-    suite_in_background,
+    suite_that_is_killed_at_the_end,
     try_service,
     try_target,
     try_in_memory,

@@ -44,7 +44,7 @@ def good_run() -> str:
     testable = sum(not requirement.untestable for requirement in failing)
     lines = [
         f"CONFORMANT, everything permitted: no failure, {testable} of {testable} requirements tested",
-        "sandbox at http://127.0.0.1:8080: 13 transfers executed, 1277 requests; generated with --seed=1",
+        "sandbox at http://127.0.0.1:8080: 23 transfers executed, 1294 requests; generated with --seed=1",
         *map(_level_line, LEVELS),
         "report: reports/runs/sandbox/latest/report.html",
         "verdict: CONFORMANT, exit status 0",

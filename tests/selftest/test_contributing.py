@@ -35,7 +35,7 @@ TESTS_OF_THE_EXAMPLES = (
 SELECTION_OF_EXAMPLES = (
     "(ExecutionFee or ListLimits or listLimits or catalogue or an_entry or refused_everywhere or told_apart "
     "or (requirement or rule) and not test_proof) "
-    "and not a_replay_is and not a_run_shows"
+    "and not a_replay_gives and not a_run_shows"
 )
 
 
@@ -82,6 +82,28 @@ def with_copy_for_limits(entry):
     return entry[0] + copied
 
 
+def insert_all_blocks(folder):
+    """Insert each block of CONTRIBUTING.md into its file in this copy of the project."""
+    for path, *place, text in blocks():
+        before = (folder / path).read_text("utf-8") if (folder / path).exists() else ""
+        (folder / path).write_text(with_block(before, *place, text), "utf-8")
+
+
+def copy_requirements_of_list_accounts(requirements):
+    """Copy the requirements of listAccounts for the new endpoint, as the page asks in words. There is no block for it.
+
+    Nothing is done if the copies are in the file already.
+    """
+    entries = requirements.read_text("utf-8")
+    if "listLimits" not in entries:
+        requirements.write_text(ENTRY_OF_LIST_ACCOUNTS.sub(with_copy_for_limits, entries), "utf-8")
+
+
+def translate_new_texts(catalogue):
+    """Give each text of the catalogue that has no translation the translation "pt: ", as a contributor would do."""
+    catalogue.write_text(UNTRANSLATED.sub(r'\1 "pt: "\n\2', catalogue.read_text("utf-8")), "utf-8")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("PIX_PROOF") != "exhaustive", reason="make proof runs it")
 def test_the_worked_examples_can_be_followed(tmp_path):
@@ -101,16 +123,11 @@ def test_the_worked_examples_can_be_followed(tmp_path):
         assert process.returncode == 0, process.stdout[-5000:] + process.stderr
         return process.stdout
 
-    for path, *place, text in blocks():
-        before = (folder / path).read_text("utf-8") if (folder / path).exists() else ""
-        (folder / path).write_text(with_block(before, *place, text), "utf-8")
-    requirements = folder / "spec/requirements.yaml"
-    if "listLimits" not in (entries := requirements.read_text("utf-8")):
-        requirements.write_text(ENTRY_OF_LIST_ACCOUNTS.sub(with_copy_for_limits, entries), "utf-8")
+    insert_all_blocks(folder)
+    copy_requirements_of_list_accounts(folder / "spec/requirements.yaml")
     (folder / "spec/requirements.md").write_text(call(sys.executable, "-m", "spec"), "utf-8")
-    call("make", "--old-file=.venv/ready", "messages")
-    catalogue = folder / "reports/locale/pt_BR/LC_MESSAGES/report.po"
-    catalogue.write_text(UNTRANSLATED.sub(r'\1 "pt: "\n\2', catalogue.read_text("utf-8")), "utf-8")
+    call("make", "--old-file=.venv/ready", "messages")  # --old-file: nothing is installed
+    translate_new_texts(folder / "reports/locale/pt_BR/LC_MESSAGES/report.po")
 
     for check in (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy", "spec")):
         call(sys.executable, "-m", *check)
@@ -124,4 +141,5 @@ def test_the_worked_examples_can_be_followed(tmp_path):
         PIX_PROOF="exhaustive",
     )
 
+    # 4 requirements of the field fee (with notNegative, the example of a rule), and 4 of listLimits: it exists, and is robust
     assert "no failure, 8 of 8 requirements tested" in run

@@ -148,25 +148,36 @@ def test_no_file_has_a_context_variable():
 
 
 _PARTS_OF_THE_DOOR = {"door", "_door", "guard", "budget", "unsent"}
-_CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "remove", "setdefault", "update"}
+_METHODS_THAT_CHANGE_A_COLLECTION = {
+    "add", "append", "clear", "discard", "extend", "insert", "pop", "remove", "setdefault", "update",
+}  # fmt: skip
 
 
 def test_traffic_changes_no_part_of_the_door():
     """No scenario changes the door: it assigns to no attribute and fills no collection of the door.
 
     The door is the one place through which requests are sent, and keeps all limits. Scenarios call it, and leave
-    notes with `note`.
+    notes with `note`. A line such as `traffic.door.limit = 3` or `door.guard.codes.add(code)` would be found.
     """
     changes = []
     for name, path in files_of("tests/traffic", "tests/harness", "environments/commands").items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            targets = [node.target] if isinstance(node, ast.AugAssign) else getattr(node, "targets", [])
-            targets = [target for target in targets if isinstance(target, ast.Attribute | ast.Subscript)]
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
-                targets = [node.func]
-            changes += [f"{name}:{node.lineno}" for target in targets if _names_in(target.value) & _PARTS_OF_THE_DOOR]
+            changed = [*_assigned_attributes(node), *_filled_collections(node)]
+            changes += [f"{name}:{node.lineno}" for part in changed if _names_in(part.value) & _PARTS_OF_THE_DOOR]
 
     assert changes == []
+
+
+def _assigned_attributes(node):
+    """The attributes and items that a statement assigns to: `door.limit` in `door.limit = 3` or `door.limit += 3`."""
+    targets = [node.target] if isinstance(node, ast.AugAssign) else getattr(node, "targets", [])
+    return [target for target in targets if isinstance(target, ast.Attribute | ast.Subscript)]
+
+
+def _filled_collections(node):
+    """The method that a call changes a collection with: `door.codes.add` in `door.codes.add(code)`. Otherwise none."""
+    is_call_of_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return [node.func] if is_call_of_method and node.func.attr in _METHODS_THAT_CHANGE_A_COLLECTION else []
 
 
 def _names_in(expression):
@@ -196,16 +207,17 @@ def test_a_module_has_a_self_test_by_its_path(module):
 
 
 def test_a_self_test_in_a_folder_of_the_product_belongs_to_a_module():
-    """Each self-test in a folder that mirrors a folder of the product tests a module of that folder.
+    """Each self-test in a folder that mirrors a folder of the product tests a module of that folder, or the whole folder.
 
+    For example, environments/test_sandbox.py tests the folder environments/sandbox.
     Tests about no single module stand in promises/ or proof/, or beside this file.
     """
     folders = [ROOT / SELFTESTS / folder.removeprefix("tests/") for folder in mirror.PRODUCT]
     tests = {path.relative_to(ROOT) for folder in folders for path in folder.rglob("test_*.py")}
-    of_packages = {mirror.own_test(str(Path(module).parent) + ".py") for module in mirror.modules()}
+    tests_of_whole_folders = {mirror.own_test(str(Path(module).parent) + ".py") for module in mirror.modules()}
     mirrored = {test for module in mirror.modules() for test in mirror.tests_of(module)}
 
-    tests_of_no_module = {str(test) for test in tests - mirrored - of_packages}
+    tests_of_no_module = {str(test) for test in tests - mirrored - tests_of_whole_folders}
 
     assert tests_of_no_module == set()
 

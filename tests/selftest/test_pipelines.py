@@ -45,7 +45,13 @@ exec "$PYTHON" "$@\"""",
     "pytest": """[ "$STATUS" = real ] && exec "$PYTHON" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" "$ROOT/tests/conformance" "$@"
 echo "pytest $*"; mkdir -p runs/staging; echo "$STATUS" > runs/staging/conformance.json; exit "$STATUS\"""",
 }
-"""They stand for those of a runner. A check of the profile, and a run, end as the variables CHECK and STATUS say."""
+"""They stand for the programs of a runner.
+
+`python` prints `checked` for a check of the profile and ends with the status CHECK. `pytest` prints its command, writes its
+status STATUS in the place of a report, and ends with it. `gh` and `curl` give what the folder of the fakes has.
+"""
+REAL_COMMANDS = {"CHECK": "real", "STATUS": "real"}
+"""With these variables the check of the profile and the run are those of the suite, and no fakes."""
 
 
 class Checkout:
@@ -86,7 +92,7 @@ class Checkout:
         return self.sh(STEPS_OF_GITHUB["Run"], **{"NEW_JOURNAL": "true"} | variables)
 
     @property
-    def output(self):
+    def outputs_for_later_steps(self):
         """The lines that the steps gave to later steps."""
         return (self.fake / "output").read_text().splitlines() if (self.fake / "output").exists() else []
 
@@ -132,7 +138,8 @@ def test_the_first_run_begins_a_journal(checkout):
     status 4.
 
     The journal is a file with the transaction codes that were sent, so that no run sends one again. Later steps find
-    the journal and the report at their places.
+    the journal and the report at their places. The fake of GitHub has no files of earlier runs. XDG_STATE_HOME keeps the
+    journal in the checkout.
     """
     for name in ("journals", "reports"):
         (checkout.fake / f"{name}.json").write_text('{"artifacts": []}')
@@ -143,24 +150,32 @@ def test_the_first_run_begins_a_journal(checkout):
         variables = {
             "ENVIRONMENT": "environments/staging.yaml",
             "XDG_STATE_HOME": str(checkout.folder),
-            "FIRST": "journal",
+            "FIRST": "journal",  # `python -m environments journal` runs first, and prints what the journal has
         }
-        status, output = checkout.run(CHECK="real", STATUS="real", OPTIONS="-k listAccounts", **variables)
+        status, output = checkout.run(**REAL_COMMANDS, OPTIONS="-k listAccounts", **variables)
 
     files_of_report = set(os.listdir(checkout.folder / "runs/staging"))
 
     assert (fetch_status, refused_status, status) == (0, 4, 0), output
     assert "the journal of earlier runs is missing" in refused_output
-    assert checkout.output == []  # a selection is nothing to compare with
+    assert checkout.outputs_for_later_steps == []  # no report to compare with: only a selection was tested
     assert re.search(r"codes in (?s:.*)ready: pytest --environment=environments/staging.yaml --plan", output)
     assert files_of_report >= {"report.html", "conformance.json", "junit.xml"}
     assert (checkout.folder / "reports/runs/staging/journal-kept").exists()
 
 
-def artifact(number, day, branch="main", *, fork=False, expired=False):
-    """An artifact as the API of GitHub lists it."""
-    run = {"id": number, "repository_id": 1, "head_repository_id": 2 if fork else 1, "head_branch": branch}
+def artifact(*, run, day, branch="main", fork=False, expired=False):
+    """An artifact as the API of GitHub lists it: the number of the run that made it, and its day in November 2026."""
+    run = {"id": run, "repository_id": 1, "head_repository_id": 2 if fork else 1, "head_branch": branch}
     return {"expired": expired, "created_at": f"2026-11-{day}T10:00:00Z", "workflow_run": run}
+
+
+def github_has_an_artifact(checkout, name, *, file, run):
+    """The fake of GitHub lists an artifact of this run for staging, and gives its only file."""
+    listed = {"artifacts": [artifact(run=run, day=20)]}
+    (checkout.fake / f"{name}s.json").write_text(json.dumps(listed))
+    (checkout.fake / f"{name}-staging").mkdir()
+    (checkout.fake / f"{name}-staging/{file}").touch()
 
 
 def test_a_later_run_takes_the_journal_and_compares(checkout):
@@ -168,12 +183,11 @@ def test_a_later_run_takes_the_journal_and_compares(checkout):
     that report.
 
     A report that cannot be read (COMPARE is 2) is left out. The journal is a file with the transaction codes that
-    were sent.
+    were sent. The fake of the check prints `checked`, and the fake of pytest its command, with the options of the job
+    (--seed=1).
     """
-    for name, file in {"journal": "journal-kept", "report": "conformance.json"}.items():
-        (checkout.fake / f"{name}s.json").write_text(json.dumps({"artifacts": [artifact(7, 20)]}))
-        (checkout.fake / f"{name}-staging").mkdir()
-        (checkout.fake / f"{name}-staging/{file}").touch()
+    github_has_an_artifact(checkout, "journal", file="journal-kept", run=7)
+    github_has_an_artifact(checkout, "report", file="conformance.json", run=7)
     result_of_fetch = checkout.sh(FETCH_STEP_OF_GITHUB)
     command = "pytest --environment=staging --report-dir=runs/staging "
     command_with_report = f"{command}--compare-with=previous/conformance.json --seed=1\n"
@@ -201,7 +215,7 @@ def test_a_failing_check_starts_no_run(status_of_check, number_of_checks, checko
     assert (output.count("checked"), output.count("pytest ")) == (number_of_checks, 0)
     assert output.count("::error ") == 1
     assert (checkout.fake / "summary").exists()
-    assert (status, checkout.output) == (status_of_check, [])
+    assert (status, checkout.outputs_for_later_steps) == (status_of_check, [])
 
 
 def test_a_check_that_is_incomplete_starts_a_run(checkout):
@@ -211,7 +225,7 @@ def test_a_check_that_is_incomplete_starts_a_run(checkout):
     assert (output.count("checked"), output.count("pytest ")) == (1, 1)
     assert output.count("::error ") == 0
     assert not (checkout.fake / "summary").exists()
-    assert (status, checkout.output) == (0, ["left=report"])
+    assert (status, checkout.outputs_for_later_steps) == (0, ["left=report"])
 
 
 def test_the_summary_says_why_there_was_no_run(checkout):
@@ -223,7 +237,7 @@ def test_the_summary_says_why_there_was_no_run(checkout):
     profile = write_profile(checkout.folder, "http://127.0.0.1:9", sandbox=None)
     profile.rename(checkout.folder / "environments/staging.yaml")
     variables = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder)}
-    status, output = checkout.run(CHECK="real", STATUS="real", PIX_TOKEN="", **variables)
+    status, output = checkout.run(**REAL_COMMANDS, PIX_TOKEN="", **variables)
     summary = (checkout.fake / "summary").read_text()
 
     (error,) = (line for line in output.splitlines() if line.startswith("error: ") and "PIX_TOKEN" in line)
@@ -243,7 +257,7 @@ def test_no_password_in_an_address_is_shown(option, checkout):
     text = profile.read_text() if option else profile.read_text().replace("http://", "https://canary:pa55word@")
     (checkout.folder / "environments/staging.yaml").write_text(text)
     variables = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder), "OPTIONS": option}
-    status, output = checkout.run(CHECK="real", STATUS="real", **variables)
+    status, output = checkout.run(**REAL_COMMANDS, **variables)
     summary = (checkout.fake / "summary").read_text()
 
     assert status == 4, output
@@ -274,11 +288,11 @@ def test_a_kept_journal_has_its_key_in_a_variable(checkout):
 
 
 @pytest.mark.parametrize(
-    ("status_of_run", "output_for_later_steps"),
+    ("status_of_run", "outputs_for_later_steps"),
     [(1, ["left=report"]), (6, [])],
     ids=["a verdict: later runs are compared with it", "incomplete: no later run is compared with it"],
 )
-def test_the_exit_status_of_a_run_is_that_of_the_step(status_of_run, output_for_later_steps, checkout):
+def test_the_exit_status_of_a_run_is_that_of_the_step(status_of_run, outputs_for_later_steps, checkout):
     """The step of the GitHub pipeline ends with the exit status of the run. The summary names a run without a report.
 
     The output `left=report` tells later steps to keep the report, so that a later run can be compared with it.
@@ -287,7 +301,7 @@ def test_the_exit_status_of_a_run_is_that_of_the_step(status_of_run, output_for_
     summary = (checkout.fake / "summary").read_text()
 
     assert status_of_step == status_of_run
-    assert checkout.output == output_for_later_steps
+    assert checkout.outputs_for_later_steps == outputs_for_later_steps
     assert f"staging: ended without a report, exit status {status_of_run}: " in summary
 
 
@@ -301,8 +315,8 @@ def test_the_newest_artifact_of_the_branch_counts():
     fetch = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fetch)
     artifacts = [
-        artifact(1, 20), artifact(3, 22), artifact(2, 21), artifact(4, 23, "release"),
-        artifact(5, 24, expired=True), artifact(6, 25, fork=True),
+        artifact(run=1, day=20), artifact(run=3, day=22), artifact(run=2, day=21),
+        artifact(run=4, day=23, branch="release"), artifact(run=5, day=24, expired=True), artifact(run=6, day=25, fork=True),
     ]  # fmt: skip
 
     newest_of_all, newest_of_main = fetch.newest(artifacts), fetch.newest(artifacts, "main")
@@ -317,11 +331,12 @@ def test_the_newest_artifact_of_the_branch_counts():
 def test_the_gitlab_job_keeps_journal_and_report(checkout):
     """The GitLab job keeps journal and report after a failing run, too, and the next job uses both.
 
-    The journal is a file with the transaction codes that were sent. The exit status of the job is that of the run.
+    The journal is a file with the transaction codes that were sent. The exit status of the job is that of the run. The
+    fake of pytest writes its exit status in the place of a report, so the report of the first run is "1".
     """
     status_without_journal, _ = checkout.sh(SCRIPT_OF_GITLAB)
     first_status, first_output = checkout.sh(SCRIPT_OF_GITLAB, NEW_JOURNAL="true", STATUS="1")
-    for folder in ("reports", "runs", "previous"):
+    for folder in ("reports", "runs", "previous"):  # the next job starts in a fresh folder; GitLab keeps the packages
         shutil.rmtree(checkout.folder / folder)
     second_status, second_output = checkout.sh(SCRIPT_OF_GITLAB)
 
@@ -352,10 +367,13 @@ def test_the_key_of_the_journal_is_not_kept(checkout):
 
 @pytest.mark.parametrize("script", [STEPS_OF_GITHUB["Run"], SCRIPT_OF_GITLAB], ids=["GitHub", "GitLab"])
 def test_a_cancelled_job_ends_after_its_run(script, checkout):
-    """If a job is cancelled, the run is stopped, and the report of what was sent is written before the job ends."""
+    """If a job is cancelled, the run is stopped, and the report of what was sent is written before the job ends.
+
+    GitHub sends SIGINT and then SIGTERM, GitLab sends SIGTERM.
+    """
     path = "environments/staging.yaml"
     variables = {"ENVIRONMENT": path, "NEW_JOURNAL": "true", "STATUS": "real", "OPTIONS": "-k registerPixKey"}
-    with StopsAnswering(30) as service:
+    with StopsAnswering(30) as service:  # from its thirtieth request on, in the middle of the run
         write_profile(checkout.folder, service.base_url).rename(checkout.folder / path)
         with checkout.start(script, **variables) as process:
             await_event(service.reached, process)
@@ -381,7 +399,10 @@ def test_nothing_is_allowed_to_fail():
 REFUSED_OPTIONS = {
     "another address": ("--base-url=https://elsewhere.example", "--base-url: the address is not in also_at"),
     "another address after a blank": ("--base-url https://elsewhere.example", "--base-url is no option"),
-    "a second address": ("--base-url={also} --base-url=https://elsewhere.example", "--base-url: the address is not in"),
+    "a second address": (
+        "--base-url={permitted_address} --base-url=https://elsewhere.example",
+        "--base-url: the address is not in",
+    ),
     "another profile": ("--environment=/tmp/mine.yaml", "--environment is no option"),
     "a plugin": ("-p mine", "-p is no option"),
     "a setting": ("-o addopts=--base-url=https://elsewhere.example", "-o is no option"),
@@ -418,9 +439,10 @@ def test_a_pipeline_takes_no_option_that_could_send_the_token_elsewhere(options,
     """Whoever starts a pipeline cannot choose another address, profile or plugin: such an option is refused with exit
     status 4.
 
-    It is refused before the check of the profile, so nothing is sent.
+    An example is `--base-url=https://elsewhere.example`. The profile permits one further address, which alone would be
+    accepted. The option is refused before the check of the profile, so nothing is sent.
     """
-    options_of_job = options.format(also="http://127.0.0.1:9/preview")
+    options_of_job = options.format(permitted_address="http://127.0.0.1:9/preview")
     status, output = checkout.sh(script, NEW_JOURNAL="true", ENVIRONMENT=staging, OPTIONS=options_of_job)
 
     signs_of_a_start = [text for text in ("checked", "pytest --") if text in output]
@@ -466,16 +488,16 @@ def test_a_pipeline_takes_nothing_from_variables_of_pytest(name, checkout):
         "-k executePix",
         "-m property --parallel=2 --seed=1 --examples=3 --new-journal",
         "--resend-code=code.txt",
-        "{also}",
+        "{option_with_permitted_address}",
     ],
 )
 def test_a_pipeline_takes_the_options_of_the_list(options, checkout, staging):
     """A pipeline gives permitted options to pytest as they are, for example a selection, or an address that the profile
     permits.
 
-    The profile permits an address in `also_at`.
+    The profile permits an address in `also_at`. FIRST is a command about the journal that the job runs before.
     """
-    options_of_job = options.format(also="--base-url=http://127.0.0.1:9/preview/")
+    options_of_job = options.format(option_with_permitted_address="--base-url=http://127.0.0.1:9/preview/")
     status, output = checkout.run(ENVIRONMENT=staging, OPTIONS=options_of_job, FIRST=f"journal {staging}")
 
     assert status == 0, output
@@ -526,7 +548,8 @@ def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_
     """`make` gives the name of an environment to pytest as one argument, even if the name looks like a command of the
     shell.
 
-    The name here would make a file if it were run. It is set as an argument of make, or as a variable.
+    The name here would make a file if it were run. It is set as an argument of make, or as a variable. The fake pytest
+    prints the number of its arguments and the first one.
     """
     file_of_attack = tmp_path / "made"
     bin_folder = tmp_path / ".venv/bin"
@@ -560,10 +583,17 @@ def test_pipelines_install_as_the_readme_says():
     The pipelines call `.ci/install`, which hides secrets from pip, and never pip itself.
     """
     texts = {path: path.read_text() for path in (GITHUB, GITLAB, ROOT / "README.md", ROOT / "docs/staging.md")}
-    installers = {tuple(re.findall(rf"(pip|\.ci/)\W?install {OPTIONS_OF_INSTALL}", text)) for text in texts.values()}
+    installers = {
+        path.name: re.findall(rf"(pip|\.ci/)\W?install {OPTIONS_OF_INSTALL}", text) for path, text in texts.items()
+    }
     pipelines_that_call_pip = [path.name for path in (GITHUB, GITLAB) if "pip install" in texts[path]]
 
-    assert installers == {("pip",), (".ci/",)}
+    assert installers == {
+        "conformance.yml": [".ci/"],
+        "gitlab-ci.yml": [".ci/"],
+        "README.md": ["pip"],
+        "staging.md": ["pip"],
+    }
     assert pipelines_that_call_pip == []
 
 

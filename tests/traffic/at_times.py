@@ -6,10 +6,10 @@ refusal counts only under all of these conditions:
 
 - No other request of the run was under way, because a service may refuse a request that comes at the same moment.
 - The same request was accepted before it and after it, because then nothing in the request is the reason. For a 401 it
-  is enough that the same request was accepted before it, and some request to the operation after it: a service with a
-  cache may answer that code with 401 for ever.
+  is enough that the same request was accepted before it, and some request to the operation after it: if the path has
+  a transaction code, a service with a cache may answer this code with 401 for ever.
 - The request to the same operation right before it, or right after it, was accepted, because a lock lasts longer.
-- A registration is not refused because its key is registered already: that refusal looks different.
+- If the request is a registration, its refusal differs from the refusal of a key that is registered already.
 - There are two such refusals, because a single refusal may come from the network.
 
 If some answers to an operation are such refusals and others are not, the answers disagree. Then the run sends the same

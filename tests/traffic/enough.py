@@ -168,7 +168,7 @@ def lines_about_few_exchanges(traffic: Traffic) -> Iterator[str]:
         number = len(situation.exchanges(log))
         if situation.name == _RANDOM and profile.is_sandbox and profile.deletes_keys:
             # A run reads the value of a RANDOM key from the answer of listPixKeys before it registers the next one. In
-            # a plan nobody answers, and the list is empty. So a plan has one registration, and a run has more.
+            # a plan that list is always empty. So a plan has fewer registrations than a run.
             continue
         is_tested = bool(traffic.operations_tested_among(situation.operation))
         if is_tested and 0 < number < ENOUGH_ANSWERS:

@@ -74,8 +74,7 @@ MORE_PATH_PARAMETERS = {
     "with a question mark": synthetic_text("?a=1#b"),
     "outside the basic plane": synthetic_text("🏦"),
 }
-"""Further unusual transaction codes, for executions only: most services read the segments of all paths with the same
-code, so one operation is enough."""
+"""Further unusual transaction codes, for executions only."""
 QUERIES = {"a query": f"?{SYNTHETIC_PREFIX}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}"}
 """A query, which no operation has in the interface document."""
 MORE_QUERIES = {
@@ -299,7 +298,7 @@ def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
         if operation == "executePix":
             yield from _with_each_value(case, path_parameter, "path_parameter", MORE_PATH_PARAMETERS)
     yield from _with_each_value(case, "query", "query", QUERIES)
-    if not members:  # a service that gets a body reads no query
+    if members is None:  # a service that gets a body reads no query
         yield from _with_each_value(case, "query", "query", MORE_QUERIES)
     # A wrong credential is sent with a body that names nobody, because the operation may need no token.
     synthetic_members = usual_body_with_synthetic_payer(operation, profile)
@@ -315,8 +314,7 @@ def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequenc
     - The two operations whose token is documented get the empty header alone: scenarios send them the other wrong
       tokens (`wrong_tokens.py`).
     - Any other operation gets no header, a wrong token and the empty header. On a sandbox (a service without real
-      money) it also gets an over-long token, if it has a body: a service may read such requests in another way than
-      listAccounts. Outside a sandbox one over-long token is enough, because it may disturb the service.
+      money) it also gets an over-long token, if it has a body.
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS

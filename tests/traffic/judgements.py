@@ -459,7 +459,8 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
 
     Invalid requests that were generated are left out, because test_property.py judges them. `not_sent` is a sentence
     about requests that were not sent, or that tested nothing: the report shows it if the requirement holds.
-    `reproduction` judges an answer. It says "broken" only if the deviation appeared again in a repetition.
+    `reproduction` judges an answer. It says "broken" only if the deviation was seen twice, or if the request cannot be
+    sent again.
     """
     operation = requirement_id.partition(".")[0]
     attempts = log.attempts(operation)

@@ -661,10 +661,11 @@ def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
 
 
 def situation_by_type_and_format(exchange: Exchange, _log: Log) -> Text | None:
-    """The situation under which the report shows which keys are accepted: type and format, "PHONE, + and digits".
+    """The type of a key and its format, such as "PHONE, + and digits". The report says for each whether it is accepted.
 
-    For a RANDOM key only the type, because services ask for it in different ways: the field pixKey is empty or left
-    out, for example. So its format is the value that is observed.
+    The report calls it the situation of an answer, and `accepted_format` is what is observed in this situation. For a
+    RANDOM key the situation is only the type. Its format (the field pixKey is empty or left out, for example) is what
+    is observed, because services ask for a RANDOM key in different ways.
     """
     if not exchange.valid:
         return None

@@ -3,7 +3,7 @@
 | phase | what is sent | by |
 |---|---|---|
 | 1 | The first request shows whether the service can be reached. | `check_target` |
-| 2 | Keys, executions and prepared transfers are sent one after the other, alone. | IN_ORDER |
+| 2 | Keys, then executions, then prepared transfers: in this order, and most requests alone. | IN_ORDER |
 | 2 | Drawn sequences of all three follow. | `DrawnSequences` |
 | 3 | Reads and invalid requests with made-up identifiers are sent many at a time. | AT_ONCE |
 | 4 | Pairs of requests follow. The two requests of a pair are sent at the same moment. | SIDE_BY_SIDE |

@@ -41,7 +41,7 @@ one answer of four is then missed once in 30 runs (0.75 to the power of 12). Tha
 warning at most."""
 _FEWEST_READS = 4
 """Valid requests for each read that are sent in any case: two for each of two accounts."""
-MOST_SMALLER = 40
+MOST_SMALLER_CASES = 40
 """Requests that search a smaller case of one finding. They are enough for each fault of the self-test
 promises/test_drawn_faults.py."""
 _MOST_SMALLER_IN_ALL = 120
@@ -192,7 +192,9 @@ class Generation:
             if self._drawing is None or not _moves_no_money(operation, self._profile):
                 continue
             for requirement_id, finding, case in self.findings_of(operation).found_by_drawn_requests_alone():
-                search = _SmallestCaseSearch(self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER))
+                search = _SmallestCaseSearch(
+                    self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER_CASES)
+                )
                 self._drawing.search_for_smaller_case(case, search.shows)
                 requests_left -= search.times_sent
 

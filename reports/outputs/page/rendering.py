@@ -102,8 +102,8 @@ def _first_screen(run: Run, document: RunDocument) -> dict[str, Any]:
         # translates.
         "situations": {str(observation.situation): observation.situation for observation in run.observations},
         "transfers_not_executed": document.transfers_not_executed,  # prepared, and so left at the service
-        # The alerts about keys that were not deleted say which command deletes them.
-        "remedy": [alert.text for alert in document.alerts if alert.kind is NoteKind.KEYS_NOT_CLEANED_UP],
+        # They say which command deletes the keys that are left, and which transfers a person has to look up.
+        "remedy": [alert.text for alert in document.alerts if alert.kind is NoteKind.NOT_CLEANED_UP],
     }
 
 

@@ -5,23 +5,35 @@ from types import SimpleNamespace
 import pytest
 
 from reports.result.grants import Generated
-from spec.rules import ROBUSTNESS
-from tests.conformance import test_property as module
+from tests.conformance.test_property import test_generated_requests as call_test_of_generated_requests
 from tests.harness.judging import NotExercised
 
 
+@pytest.mark.parametrize("robustness", ["serverError", "stackTrace", "connection"])
 @pytest.mark.parametrize(
-    ("cut", "why"), [("", "nothing to send: supply accounts"), ("limits.requests", "limits.requests")]
+    ("limit_that_stopped_it", "message", "notes"),
+    [
+        ("", "nothing to send: supply accounts", []),
+        ("limits.requests", "limits.requests", ["listEntries was cut after 0 requests: limits.requests"]),
+    ],
+    ids=["the profile has no account", "a limit of the profile"],
 )
-def test_the_message_says_why_nothing_was_generated(cut, why):
-    """The profile has no account, or a limit kept the generated requests back. The limit is also noted for the report."""
-    findings = SimpleNamespace(cases_with_answers=[], why_incomplete=cut)
-    generated = Generated()
-    generation = SimpleNamespace(findings_of=lambda operation: findings)
-    session = SimpleNamespace(run=SimpleNamespace(generated=generated))
+def test_the_message_says_why_nothing_was_generated(limit_that_stopped_it, message, notes, robustness):
+    """If no request was generated for an operation, each of its robustness tests says why: no account, or a limit.
 
-    for end_of_id in ROBUSTNESS:
-        with pytest.raises(NotExercised) as ended:
-            module.test_generated_requests("listEntries", end_of_id, generation, None, session)
-        assert str(ended.value.why) == why
-    assert generated.cut == ([f"listEntries was cut after 0 requests: {cut}"] if cut else [])
+    A limit is also noted for the report.
+    """
+    findings = SimpleNamespace(cases_with_answers=[], why_incomplete=limit_that_stopped_it)
+    notes_of_run = Generated()
+
+    with pytest.raises(NotExercised) as not_exercised:
+        call_test_of_generated_requests(
+            operation="listEntries",
+            end_of_id=robustness,
+            generation=SimpleNamespace(findings_of=lambda operation: findings),
+            run_traffic=None,
+            session=SimpleNamespace(run=SimpleNamespace(generated=notes_of_run)),
+        )
+
+    assert str(not_exercised.value.why) == message
+    assert notes_of_run.cut == notes

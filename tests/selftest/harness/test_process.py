@@ -11,7 +11,7 @@ import pytest
 from environments.__main__ import main
 from environments.credentials import NOT_FROM_A_VARIABLE, VARIABLES_THAT_RECORD_SECRETS
 from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, status_and_run
-from tests.selftest.services.running import TOKEN_VARIABLES, suite_in_background, write_profile
+from tests.selftest.services.running import TOKEN_VARIABLES, suite_that_is_killed_at_the_end, write_profile
 from tests.selftest.services.serving import SocketService
 
 SECRETS = {
@@ -93,7 +93,7 @@ def called_programs(tmp_path_factory):
     resource.setrlimit(resource.RLIMIT_CORE, (hard_limit, hard_limit))
     with SocketService() as service:
         path = write_profile(folder, service.base_url, auth=auth, **SETTINGS_THAT_NAME_SECRETS)
-        with suite_in_background(path, "-k", "listAccounts", **variables) as process:
+        with suite_that_is_killed_at_the_end(path, "-k", "listAccounts", **variables) as process:
             output, _ = process.communicate()
     assert process.returncode == 0, output
     return SimpleNamespace(

@@ -24,8 +24,6 @@ REPETITIVE = (
     "#results-table tbody:nth-of-type(n + 7)"
 )
 """Parts of the page with many equal siblings, because axe-core takes its time for each."""
-MOST_NODES, MOST_PIXELS = 10_000, 17_000
-"""A third of the size that the page had before it showed only the exchanges that it cites."""
 SCRIPT_THAT_SETS_RAN = "<script>window.ran = 1</script><img src='http://127.0.0.1:9/x' onerror='window.ran = 1'>"
 
 
@@ -88,14 +86,15 @@ def element_with_id(page, name):
 def test_the_page_is_small(open_report):
     """report.html has less than 10,000 elements and 17,000 pixels of height, so that a browser shows it fast.
 
-    It shows only the exchanges (a request and its answer) that its findings cite.
+    It shows only the exchanges (a request and its answer) that its findings cite. With all exchanges of the run it had
+    three times this size.
     """
     page = open_report()
     number_of_elements = page.evaluate("document.querySelectorAll('*').length")
     height_in_pixels = page.evaluate("document.documentElement.scrollHeight")
 
-    assert number_of_elements < MOST_NODES
-    assert height_in_pixels < MOST_PIXELS
+    assert number_of_elements < 10_000
+    assert height_in_pixels < 17_000
 
 
 def test_the_first_screen_shows_the_verdict_and_where_the_findings_begin(open_report):
@@ -222,11 +221,13 @@ def test_a_finding_leads_to_its_exchange_and_back(open_report):
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation(open_report, viewport, scheme):
-    """axe-core, which checks whether people with disabilities can use a page, finds no violation in any part of it.
+    """axe-core, which checks whether people with disabilities can use a page, finds no violation in the report.
 
-    No part is wider than the screen.
+    Of parts that are many and alike, such as exchanges, only the first few are checked, because axe-core takes its time
+    for each. No part is wider than the screen.
     """
     page = open_report(viewport=viewport, color_scheme=scheme, is_mobile=viewport is PHONE)
+    # axe-core takes its time for each part, so of many equal parts only the first few are left
     page.evaluate(f"document.querySelectorAll({REPETITIVE!r}).forEach(part => part.remove())")
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     page.wait_for_timeout(200)
@@ -237,7 +238,7 @@ def test_axe_finds_no_violation(open_report, viewport, scheme):
 
 
 @pytest.fixture(params=["en", "pt-BR"])
-def report_off_sandbox(request, tmp_path):
+def report_of_bank(request, tmp_path):
     """The report of a run against a target that is no sandbox, in each language."""
     if request.param == "pt-BR":
         return shared_run("partial").folder / "report.html"
@@ -249,14 +250,14 @@ def report_off_sandbox(request, tmp_path):
     [("print", PAPER, 0.6), ("screen", DESK, 0.15), ("screen", PHONE, 0.6)],
     ids=["paper", "desk", "phone"],
 )
-def test_reasons_of_omissions_have_room(media, viewport, least_part_of_the_width, report_off_sandbox, chromium):
+def test_reasons_of_omissions_have_room(media, viewport, least_part_of_the_width, report_of_bank, chromium):
     """The three texts that say why requirements were not tested are wide enough to be read.
 
     These texts are long if the target is no sandbox, which is a target where money and keys are worth nothing. On paper
     and on a phone each has more than half of the width. On paper they fit on the first sheet.
     """
     page = chromium.new_page(viewport=viewport)
-    page.goto(report_off_sandbox.as_uri())
+    page.goto(report_of_bank.as_uri())
     page.emulate_media(media=media)
     widths = [tile.bounding_box()["width"] for tile in page.locator(".tile dd").all()]
     height_of_first_part = page.locator(".first").bounding_box()["height"]

@@ -18,7 +18,6 @@ from environments.door import wire
 from environments.door.event_log import DigestKey, event_in
 from environments.door.journal import outcome_of
 from environments.door.key_record import MAYBE, REGISTERED, KeyRecord
-from environments.door.wire import ALWAYS_READ
 from environments.door.wrong_tokens import NO_HEADER
 from environments.sandbox import Response, Service
 from environments.secret_values import Secrets
@@ -41,11 +40,16 @@ RULES_OF_EXECUTION = [id for id in RULES if id.startswith("executePix.")]
 MOST_CALLS = 700
 """Calls of functions for each value of an answer, over both operations. An array of 20 levels needs most of them."""
 SMALL_WEIGHT = 5_000_000
-"""A sixth of what a run reads of long answers, so that these tests need no answers of their full length."""
+"""A sixth of the weight that a run reads of long answers, so that these tests need no answers of their full length.
+
+The weight of an answer is its bytes, and 100 for each of its values. After a weight of 5 million the run reads only the
+beginning of a long answer, unless it is the first long answer of its operation.
+"""
 MANY_VALUES = 9_900
+"""Values of a list whose weight is about 1,020,000."""
 LISTS_THAT_ARE_READ = 5
-"""Lists of so many values that have the small weight."""
-BEYOND = "longer than the suite reads after many long answers"
+"""Lists of MANY_VALUES that are read whole: the fifth one makes the sum larger than SMALL_WEIGHT."""
+TOO_MUCH_READ_ALREADY = "longer than the suite reads after many long answers"
 
 
 @pytest.fixture
@@ -59,8 +63,8 @@ def run_over_http(service, folder, selected, **changes):
     return run_with_files(folder, lambda token: service, "-m", "not property", "-k", selected, **changes)
 
 
-def off_sandbox(folder):
-    """Changes that make the profile one of a target that is no sandbox, with a key that a run may delete."""
+def changes_for_a_bank(folder):
+    """Changes that make the profile one of a bank (a target that is no sandbox), with a key that a run may delete."""
     keys = [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}]
     return {
         "sandbox": None, "allow": ["read", "register-keys", "delete-keys"], "pix_keys": keys,
@@ -107,9 +111,10 @@ def test_a_repeated_member_is_shown_at_a_bounded_number_of_places():
 
 
 def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
-    """Each of 20 long bodies is parsed once, although all requirements judge it, and two more answers repeat one of them.
+    """Each of 20 different bodies is parsed once, although all requirements of executePix judge each answer.
 
-    None of the requirements finds a deviation, and the lines that send a request again ask for errors of the JSON, too.
+    Two further answers have the same body as the last one, and it is not parsed again for them. Neither does `json_error`
+    parse a body again; the lines that send a request again depend on it. None of the requirements finds a deviation.
     """
     read_json = spec.exchange.read_json
     parsed_bodies = []
@@ -261,21 +266,24 @@ class AnswersAtLength(Service):
 
 
 class ListsAtLength(HoldsKeysOfACustomer):
-    """Its lists of keys have this number of values beside the keys."""
+    """Its lists of keys have this number of values beside the keys.
+
+    It counts its lists, and notes for each deletion how many lists it gave before.
+    """
 
     def __init__(self, values):
         super().__init__()
         self.filling = [1] * values
-        self.lists = 0
-        self.lists_before_deletions = []
+        self.number_of_lists = 0
+        self.numbers_of_lists_before_each_deletion = []
 
     def respond(self, request):
         response = super().respond(request)
         if request.method == "DELETE":
-            self.lists_before_deletions.append(self.lists)
+            self.numbers_of_lists_before_each_deletion.append(self.number_of_lists)
         if request.method != "GET" or "/pix/keys/" not in request.path or response.status != 200:
             return response
-        self.lists += 1
+        self.number_of_lists += 1
         envelope = json.loads(response.body)
         envelope["data"]["filling"] = self.filling
         return replace(response, body=json.dumps(envelope).encode())
@@ -291,41 +299,45 @@ class AnswersWith20000Values(SocketService):
 
 
 def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
-    """A run reads only so much of long answers: here three of eight long answers to one operation are read whole.
+    """Once a run has read a weight of 5 million of long answers, it reads only the beginning of further long answers.
 
-    After them only the beginning of a long answer is read, and its JSON has the reason. The first long answer of another
-    operation is read whole in any case, so that each operation can be judged. The limit is 5 MB here.
+    The weight of an answer is its bytes, and 100 for each value. These answers have 20,000 values, so each has a weight of
+    about 2.1 million: the third makes the sum larger than the limit, and five of eight are cut. The JSON of these has the
+    reason. The first long answer of another operation is read whole in any case, so that each operation can be judged.
     """
-    monkeypatch.setattr(wire, "MOST_WEIGHT", SMALL_WEIGHT)
+    monkeypatch.setattr(wire, "MOST_WEIGHT", 5_000_000)
     with AnswersWith20000Values() as service:
         manual_run = ManualRun(service, tmp_path, response_bytes=1_000_000)
         balances = [manual_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
         first_of_another = manual_run.client.send("listAccounts").response
 
-    reasons_why_json_is_cut = {response.json.why_not_read for response in balances if response.cut}
+    reason = "longer than the suite reads after many long answers"
+    reasons_in_the_json = {response.json.why_not_read for response in balances if response.cut}
 
-    assert len(service.BODY) > ALWAYS_READ
-    assert [response.cut for response in balances] == [""] * 3 + [BEYOND] * 5
-    assert reasons_why_json_is_cut == {BEYOND}
+    assert len(service.BODY) > wire.ALWAYS_READ  # a body up to that size is read in any case
+    assert [response.cut for response in balances] == ["", "", "", reason, reason, reason, reason, reason]
+    assert reasons_in_the_json == {reason}
     assert first_of_another.cut == ""
 
 
 @pytest.mark.parametrize("status", [200, 400, 409])
-@pytest.mark.parametrize("credential", [VALID, NO_HEADER])
+@pytest.mark.parametrize("credential", [VALID, NO_HEADER], ids=["with the token", "without a token"])
 def test_an_execution_whose_answer_is_not_read_whole_has_an_unknown_outcome(status, credential, tmp_path, monkeypatch):
     """If the suite does not read the whole answer to an execution, nobody knows whether money moved.
 
     The part that is not read may say that a 400 executed the transfer, or that a 200 refused it. So the code is not
-    sent again. The reason here is that the run may read no more long answers.
+    sent again. That is so even if it was sent without a token, because this service executes with any token. The reason
+    why the answer is not read whole is that the run may read no more long answers.
     """
     monkeypatch.setattr(wire, "MOST_WEIGHT", 0)
     with ExecutesAtLength(status) as service:
         manual_run = ManualRun(service, tmp_path)
+        # the first long answer of an operation is read whole in any case, so this request uses that up
         manual_run.client.send("executePix", "pixconf-1")
         exchange = manual_run.execute(credential=credential)
         repeated = manual_run.execute()
 
-    assert exchange.response.cut == BEYOND
+    assert exchange.response.cut == TOO_MUCH_READ_ALREADY
     assert repeated.response is None
     assert manual_run.door.guard.unknown_outcomes == [exchange.number]
     assert manual_run.door.guard.executed == 0
@@ -337,16 +349,17 @@ def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
     """Once the run reads no list of keys whole any more, it deletes no key, because it cannot see which keys are old.
 
     Here the first five lists are read whole. The summary says why no key is deleted afterwards, and the service lost
-    none of the keys that it had before the run.
+    none of the keys that it had before the run. The target is no sandbox, because
+    on a sandbox keys are worth nothing, and a run need not be so careful.
     """
     long = ListsAtLength(MANY_VALUES)
-    result = run_over_http(long, tmp_path, "deletePixKey", **off_sandbox(tmp_path))
+    result = run_over_http(long, tmp_path, "deletePixKey", **changes_for_a_bank(tmp_path))
 
-    assert long.lists > LISTS_THAT_ARE_READ
-    assert len(long.lists_before_deletions) > 0
-    assert max(long.lists_before_deletions) <= LISTS_THAT_ARE_READ
+    assert long.number_of_lists > LISTS_THAT_ARE_READ
+    assert long.numbers_of_lists_before_each_deletion != []
+    assert max(long.numbers_of_lists_before_each_deletion) <= LISTS_THAT_ARE_READ
     assert long.keys_lost == set()
-    assert f"answers are {BEYOND}: their JSON is not judged" in result.output
+    assert f"answers are {TOO_MUCH_READ_ALREADY}: their JSON is not judged" in result.output
     assert "could not be read, so no key is deleted" in result.output
 
 
@@ -357,8 +370,8 @@ def test_with_short_lists_keys_are_deleted_to_the_end(tmp_path):
     Five is the number of long lists that a run reads.
     """
     short = ListsAtLength(values=0)
-    run_over_http(short, tmp_path, "deletePixKey", **off_sandbox(tmp_path))
-    lists_before_the_last_deletion = max(short.lists_before_deletions)
+    run_over_http(short, tmp_path, "deletePixKey", **changes_for_a_bank(tmp_path))
+    lists_before_the_last_deletion = max(short.numbers_of_lists_before_each_deletion)
 
     assert lists_before_the_last_deletion > LISTS_THAT_ARE_READ
 
@@ -373,7 +386,7 @@ def test_a_run_with_too_many_long_answers_is_incomplete(tmp_path):
     result = run_over_http(service, tmp_path, "executePix or listAccounts or getBalance")
 
     assert (result.status, result.document["verdict"]) == (6, "incomplete"), result.output[-2000:]
-    assert f"answers are {BEYOND}: their JSON is not judged" in result.output
+    assert f"answers are {TOO_MUCH_READ_ALREADY}: their JSON is not judged" in result.output
     assert "it may have moved money" in result.output
     assert result.messages_with_verdict("fail") == {}
 

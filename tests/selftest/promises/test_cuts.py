@@ -10,7 +10,7 @@ from spec.interface import operations
 from tests.selftest.proof.directly import run_tests_in_memory
 
 
-def test_one_note_names_the_operations_that_limits_requests_cut_short():
+def test_one_note_names_the_operations_cut_short_by_the_limit_of_requests():
     """If limits.requests of the profile ends the traffic of a run, one note names the limit and the operations.
 
     Each requirement that was not tested for that reason names the limit, too. The limit is 60 requests here.
@@ -26,7 +26,7 @@ def test_one_note_names_the_operations_that_limits_requests_cut_short():
         for requirement, result in result_of_run(run).results
         if result.verdict == "not-exercised"
     }
-    # how an operation refuses is only observed, and this sandbox refuses nothing that is valid
+    # requirements that end with .refusal were not tested for another reason: this service refuses no valid request
     messages = [message for id, message in message_by_untested_id.items() if not id.endswith(".refusal")]
     notes_on_limits = [str(note.text) for note in result_of_run(run).notes if note.kind == NoteKind.REQUESTS_LEFT_OUT]
 

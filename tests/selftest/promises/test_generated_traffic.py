@@ -129,10 +129,10 @@ class DropsUnknownAccounts(Falls):
         return SYNTHETIC_PREFIX in request.path
 
 
-def test_many_dropped_mistakes_in_a_row_are_no_target_that_is_gone():
+def test_a_service_that_closes_the_connection_at_each_invalid_request_counts_as_reachable():
     """A service that closes the connection at each invalid request to one operation fails a requirement of robustness.
 
-    The run does not take it for a service that has ended, so the operation after that one is tested, and passes.
+    The run goes on, because such a service has not ended: the next operation is tested, and passes.
     """
     trial = try_service(DropsUnknownAccounts(), "-m", "property", "-k", "getBalance or listEntries")
 
@@ -211,7 +211,7 @@ def run_of_balances(tmp_path_factory):
     return run_with_files(folder, FallsOverAQuote, "-m", "property", "-k", "getBalance", "--seed=11")
 
 
-def test_a_finding_is_told_once_with_its_smallest_example_and_the_seed(run_of_balances):
+def test_the_message_of_a_finding_names_its_smallest_example_and_the_seed(run_of_balances):
     """The message of a finding of generated requests says once what was expected, however many requests show the fault.
 
     It names the smallest request, and the seed that repeats the run. The report has the exchanges that it cites.

@@ -57,9 +57,10 @@ A_KEY_IS_GONE = "a key that was there before the run is gone"
 """The beginning of an alert."""
 
 
-def off_sandbox(folder, *, keys=(OWN_KEY,), allow=WITHOUT_FUZZ, key_at=KEY_AT, accounts=(ACCOUNT,), **changes):
-    """Changes that make the profile one of a target that is no sandbox, with a journal and a key record in the
-    folder.
+def changes_for_a_bank(folder, *, keys=(OWN_KEY,), allow=WITHOUT_FUZZ, key_at=KEY_AT, accounts=(ACCOUNT,), **changes):
+    """Changes that make the profile one of a bank (a target that is no sandbox).
+
+    Its journal and its key record, the files of the codes and keys that runs sent, are in the folder.
     """
     return {
         "sandbox": None, "allow": allow, "pix_keys": list(keys), "key_at": key_at, "accounts": list(accounts),
@@ -68,13 +69,15 @@ def off_sandbox(folder, *, keys=(OWN_KEY,), allow=WITHOUT_FUZZ, key_at=KEY_AT, a
 
 
 def profile_at(base_url, folder, **changes):
-    """A profile of a target that is no sandbox."""
-    return write_profile(folder, base_url, **off_sandbox(folder, **changes))
+    """The file of a profile of a bank at this address."""
+    return write_profile(folder, base_url, **changes_for_a_bank(folder, **changes))
 
 
-def run_off_sandbox(service, folder, tests=TARGETED_TESTS, **changes):
-    """The result of a run against the service, in memory."""
-    return result_in_memory(service, folder, selected=OPERATIONS_OF_KEYS, tests=tests, **off_sandbox(folder, **changes))
+def run_at_bank(service, folder, tests=TARGETED_TESTS, **changes):
+    """The result of a run against the service, in memory. The profile does not call it a sandbox."""
+    return result_in_memory(
+        service, folder, selected=OPERATIONS_OF_KEYS, tests=tests, **changes_for_a_bank(folder, **changes)
+    )
 
 
 def left_behind(result):
@@ -98,7 +101,7 @@ def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, 
     which name made-up accounts, could take one, too.
     """
     service = make()
-    result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=allow)
+    result = run_at_bank(service, tmp_path, ALL_TESTS, allow=allow)
 
     assert (len(service.deletions), len(service.keys_lost)) == (1, 1)
     assert result.status != 0
@@ -134,7 +137,7 @@ def test_nothing_is_deleted_if_key_at_leads_elsewhere(tmp_path):
     No requirement blames the service.
     """
     service = DeletesTheOldest()
-    result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, key_at="/data/keys/*/pixKeyType")
+    result = run_at_bank(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, key_at="/data/keys/*/pixKeyType")
 
     assert service.deletions == []
     assert service.keys_lost == set()
@@ -148,7 +151,7 @@ def test_nothing_is_deleted_without_key_at(tmp_path):
     The message of a requirement of deletePixKey says to set key_at.
     """
     service = DeletesTheOldest()
-    result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, key_at=None)
+    result = run_at_bank(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, key_at=None)
 
     assert service.deletions == []
     assert service.keys_lost == set()
@@ -161,7 +164,7 @@ def test_nothing_is_deleted_by_a_list_that_goes_on(tmp_path):
     The message of a requirement of deletePixKey says that the list is not complete.
     """
     service = ShowsOnePage(pages=2)
-    result = run_off_sandbox(service, tmp_path)
+    result = run_at_bank(service, tmp_path)
 
     assert service.deletions == []
     assert "not complete" in result.messages_with_verdict("not-exercised")["deletePixKey.status"]
@@ -173,7 +176,7 @@ def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
     Perhaps the deletion took another key. A note says that the key is still listed.
     """
     service = NeverDeletes()
-    result = run_off_sandbox(service, tmp_path)
+    result = run_at_bank(service, tmp_path)
 
     assert len(service.deletions) == 1
     assert "a key is still listed 4 s after its deletion" in result.output
@@ -185,7 +188,7 @@ def conforming_service_and_result(tmp_path_factory):
     """A service that deletes exactly what it is asked to, and the result of a run with generated requests."""
     service = HoldsKeysOfACustomer()
     folder = tmp_path_factory.mktemp("run")
-    return service, run_off_sandbox(service, folder, ALL_TESTS, allow=WITH_FUZZ, keys=[DISPOSABLE_KEY])
+    return service, run_at_bank(service, folder, ALL_TESTS, allow=WITH_FUZZ, keys=[DISPOSABLE_KEY])
 
 
 def test_a_conforming_service_is_tested_whole(conforming_service_and_result):
@@ -233,7 +236,7 @@ def test_after_a_registration_that_replaced_a_key_nothing_is_registered(allow, t
     may have deleted the key. The requirement that a deletion exists is no warning, because no deletion was sent.
     """
     service = ReplacesTheKeyOfItsType()
-    result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=allow)
+    result = run_at_bank(service, tmp_path, ALL_TESTS, allow=allow)
     registrations_and_deletions = changes_of_keys(service)
 
     assert len(registrations_and_deletions) == 1  # the registration that replaced the key
@@ -259,7 +262,7 @@ def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
         return register(ledger, account_id, kind, value)
 
     service.register = register_while_the_customer_deletes
-    result = run_off_sandbox(service, tmp_path)
+    result = run_at_bank(service, tmp_path)
 
     assert result.status == 6
     assert result.messages_with_verdict("fail") == {}
@@ -272,7 +275,7 @@ def test_after_a_deletion_that_took_a_key_of_the_other_account_nothing_is_delete
     The run notices it, because it reads the lists of all its accounts after each deletion. The exit status is not 0.
     """
     service = DeletesAtTheOtherAccountToo()
-    result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, accounts=TWO_ACCOUNTS)
+    result = run_at_bank(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, accounts=TWO_ACCOUNTS)
 
     assert (len(service.deletions), len(service.keys_lost)) == (1, 1)
     assert result.status != 0
@@ -305,7 +308,7 @@ def test_a_key_that_another_account_of_the_profile_holds_is_not_registered(tmp_p
     """
     service = MovesKeys()
     keys = [OWN_KEY, {"type": "EMAIL", "key": "tia@cliente.example", "disposable": True}]
-    result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
+    result = run_at_bank(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
     requests_with_that_key = [request for request in service.received if b"tia@cliente.example" in request.body]
 
     assert requests_with_that_key == []
@@ -319,9 +322,7 @@ def test_a_conforming_service_with_two_accounts_is_tested_whole(tmp_path):
     At the end both accounts have the keys that they had before. There is no alert, and no requirement fails.
     """
     service = HoldsKeysOfTwoAccounts()
-    result = run_off_sandbox(
-        service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=[DISPOSABLE_KEY], accounts=TWO_ACCOUNTS
-    )
+    result = run_at_bank(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=[DISPOSABLE_KEY], accounts=TWO_ACCOUNTS)
 
     assert len(service.deletions) > 5
     assert service.keys_held() == service.keys_at_first
@@ -347,7 +348,7 @@ def test_a_key_that_a_list_shows_in_any_form_stays(phone_in_the_list, tmp_path):
     """
     phone = "+5511987654321"
     service = ShowsNumbersInAForm(lambda key: phone_in_the_list if key == phone else key)
-    run_off_sandbox(service, tmp_path, keys=[{"type": "PHONE", "key": phone, "disposable": True}])
+    run_at_bank(service, tmp_path, keys=[{"type": "PHONE", "key": phone, "disposable": True}])
 
     assert phone in service.keys_held()
 
@@ -359,7 +360,7 @@ def test_a_key_that_no_list_ever_shows_stays(tmp_path):
     """
     service = ShowsNumbersInAForm(lambda key: key)
     service.list_pix_keys = lambda request, account: {"keys": []}
-    run_off_sandbox(service, tmp_path, keys=[{"type": "PHONE", "key": PHONE, "disposable": True}])
+    run_at_bank(service, tmp_path, keys=[{"type": "PHONE", "key": PHONE, "disposable": True}])
 
     assert PHONE in service.keys_held()
 
@@ -374,7 +375,7 @@ def test_a_random_key_of_somebody_else_stays(make, tmp_path):
     A run deletes a RANDOM key only if the answer to its registration and the list agree on a new value.
     """
     service = make()
-    run_off_sandbox(service, tmp_path, keys=[OWN_KEY, {"type": "RANDOM", "key": ""}])
+    run_at_bank(service, tmp_path, keys=[OWN_KEY, {"type": "RANDOM", "key": ""}])
 
     assert service.keys_lost == set()
     assert OLD_RANDOM in service.keys_held()
@@ -386,7 +387,7 @@ def test_a_random_key_that_the_customer_makes_meanwhile_stays(tmp_path):
     The report lists a RANDOM key of the run as left.
     """
     service = TheCustomerUsesTheApp()
-    result = run_off_sandbox(service, tmp_path, keys=[OWN_KEY, {"type": "RANDOM", "key": ""}])
+    result = run_at_bank(service, tmp_path, keys=[OWN_KEY, {"type": "RANDOM", "key": ""}])
 
     assert service.keys_lost == set()
     assert "RANDOM, made by the service" in left_behind(result)
@@ -402,7 +403,7 @@ def test_a_random_key_from_two_lists_is_deleted_only_if_disposable(disposable, n
     Otherwise the report lists the key as left. The answer to the registration has no value (Key is null).
     """
     service = HoldsKeysOfACustomer()
-    result = run_off_sandbox(service, tmp_path, keys=[{"type": "RANDOM", "key": "", "disposable": disposable}])
+    result = run_at_bank(service, tmp_path, keys=[{"type": "RANDOM", "key": "", "disposable": disposable}])
     new_keys = service.keys_held() - service.keys_at_first
 
     assert bool(new_keys) is new_key_stays
@@ -416,7 +417,7 @@ def test_a_random_key_is_deleted_if_answer_and_list_agree(tmp_path):
     """
     service = HoldsKeysOfACustomer()
     service.registration_key = lambda registration: registration.key.key
-    run_off_sandbox(service, tmp_path, keys=[{"type": "RANDOM", "key": ""}])
+    run_at_bank(service, tmp_path, keys=[{"type": "RANDOM", "key": ""}])
 
     assert service.keys_held() == service.keys_at_first
 
@@ -450,7 +451,8 @@ def _key_left_at_another_address(folder):
 def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch):
     """A key that a run registered at address A is not deleted at address B, and can still be deleted at A.
 
-    The key record has the address of each key that a run registered. At B a customer has the same key.
+    The key record is a file with the keys that runs registered and the address of each. At B a customer has the same key.
+    Neither a run at B nor the command `cleanup` with --base-url of B deletes it.
     """
 
     def clean_up(profile, *options):
@@ -483,7 +485,7 @@ def test_a_key_for_a_made_up_account_is_searched_in_the_lists_of_the_profile(mak
     more than 200 characters is listed, and not deleted, because a service could read it as another key.
     """
     service = make()
-    result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ)
+    result = run_at_bank(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ)
     keys_that_stay = service.keys_held() - service.keys_at_first - {OWN_KEY["key"]}
     report_on_keys_left = left_behind(result)
     short_printable_keys = [key for key in keys_that_stay if key.isprintable() and len(key) <= 200]
@@ -513,7 +515,7 @@ def test_a_key_that_no_list_showed_may_be_registered_later(make, reason, tmp_pat
     granted, because it is no refusal.
     """
     service = make()
-    result = run_off_sandbox(service, tmp_path)
+    result = run_at_bank(service, tmp_path)
     bodies = b" ".join(request.body for request in service.received)
     synthetic_keys = {key.decode() for key in re.findall(rb"pixconf-\w+@example\.com", bodies)}
     report_on_keys_left = left_behind(result)
@@ -548,7 +550,7 @@ def test_nothing_that_is_sent_destroys(tmp_path):
     request with a quote; the body is a JSON object.
     """
     service = ConcatenatesSql()
-    result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=[*WITH_FUZZ, "execute", "transfer", "create-pix"])
+    result = run_at_bank(service, tmp_path, ALL_TESTS, allow=[*WITH_FUZZ, "execute", "transfer", "create-pix"])
     destructive_words = re.compile(r"\b(drop|delete|truncate|update|insert|alter|exec|shutdown)\b", re.IGNORECASE)
     bodies_with_a_quote = [statement.partition("{")[2] for statement in service.statements]
 

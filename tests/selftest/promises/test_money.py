@@ -27,7 +27,6 @@ from tests.selftest.services.one_run import (
     CODE,
     HOW_TO_PREPARE,
     OTHER_CODE,
-    UNUSED_ADDRESS,
     FakeBank,
     ManualRun,
     profile_of_bank,
@@ -137,26 +136,34 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
 
 
 @served_by(trouble.ExecutesAndAnswers400, trouble.ExecutesAndAnswers409)
-def test_a_refusal_with_the_status_done_counts_as_executed_if_the_code_was_sent_to_nobody_before(service, tmp_path):
-    """A refusal whose result has the status DONE says that the request executed the transfer, if no request went before.
+def test_a_refusal_with_the_status_done_counts_as_executed_if_no_request_had_the_code_before(service, tmp_path):
+    """A refusal whose result has the status DONE says that the transfer is executed: by this request, if it is the first.
 
-    The first run prepares two codes. The first one goes with the valid token at once, so that request executed it. The
-    second one goes with wrong tokens before: one of them may have executed it, so its outcome is unknown. So is that of
-    the only code of the second run, which goes with wrong tokens, too.
+    The run prepares two codes, and sends wrong tokens with the second one only. So the request with the valid token is
+    the first one with the first code, which counts as executed. The second code may have been executed by a wrong token,
+    so its outcome is unknown.
     """
     manual_run = ManualRun(service, tmp_path)
     log = manual_run.execute_all(profile_with_codes(tmp_path, [], prepare=HOW_TO_PREPARE | {"count": 2}))
-    log_of_single_code = ManualRun(service, tmp_path, name="two").execute_all(
-        profile_with_codes(tmp_path, [], prepare=HOW_TO_PREPARE)
-    )
     answer_to_first_code, _ = answers_to_real_codes(log)
-    outcomes_of_first_run, outcomes_of_second_run = ["sent", "success", "sent", "unknown"], ["sent", "unknown"]
 
     assert manual_run.door.guard.executed == 1
     assert len(manual_run.door.guard.unknown_outcomes) == 1
     assert executed_and_refused(log) == [answer_to_first_code]
-    assert executed_and_refused(log_of_single_code) == []
-    assert manual_run.outcomes_in_journal == outcomes_of_first_run + outcomes_of_second_run
+    assert manual_run.outcomes_in_journal == ["sent", "success", "sent", "unknown"]
+
+
+@served_by(trouble.ExecutesAndAnswers400, trouble.ExecutesAndAnswers409)
+def test_a_refusal_with_the_status_done_of_the_only_code_has_an_unknown_outcome(service, tmp_path):
+    """If a run has a single code, it sends wrong tokens with it before its execution, and one may have executed it.
+
+    So a refusal of the execution whose result has the status DONE does not say which request executed the transfer.
+    """
+    manual_run = ManualRun(service, tmp_path)
+    log = manual_run.execute_all(profile_with_codes(tmp_path, [], prepare=HOW_TO_PREPARE | {"count": 1}))
+
+    assert executed_and_refused(log) == []
+    assert manual_run.outcomes_in_journal == ["sent", "unknown"]
 
 
 def bank_that_contradicts_itself(kind):
@@ -321,33 +328,40 @@ def test_a_code_is_executed_a_second_time_on_a_sandbox_only(
     assert third_exchange.response is None
 
 
-def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
+class RefusesExecutionsWith404(FakeBank):
+    """Answers each execution with the valid token with 404."""
+
+    def execute(self, request):
+        return Response(404, b"")
+
+
+CODES_OF_PROFILE = {"codes": [CODE, OTHER_CODE]}
+CODES_OF_PROFILE_AND_PREPARED_ONES = {"codes": [CODE, OTHER_CODE], "prepare": HOW_TO_PREPARE}
+
+
+@pytest.mark.parametrize(
+    ("profile_of", "transactions", "is_asked"),
+    [
+        (profile_of_sandbox, CODES_OF_PROFILE, True),
+        (profile_of_sandbox, CODES_OF_PROFILE_AND_PREPARED_ONES, False),
+        (profile_of_bank, CODES_OF_PROFILE, False),
+    ],
+    ids=["a sandbox", "a sandbox, and prepared codes are refused, too", "a bank"],
+)
+def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(profile_of, transactions, is_asked, tmp_path):
     """If a sandbox refuses all codes of the profile, a note asks if an earlier run executed them.
 
     A run on a sandbox keeps no journal of the codes that it sent. The note does not ask if codes that the run itself
-    prepared are refused, too, because no earlier run had these. It does not ask off a sandbox, because the journal
-    would know.
+    prepared are refused, too, because no earlier run had these. It does not ask at a bank, because the journal would know.
     """
-
-    def notes_on_refused_codes(**changes):
-        """The notes about refused codes of a run with these changes of the profile."""
-        bank = FakeBank()
-        bank.execute = lambda request: Response(404, b"")
-        model = run_suite_in_memory(bank, profile_of_bank(tmp_path, **changes), selected="executePix")
-        return str([note for note in report_notes(model) if "refused" in note])
-
-    only_codes = {"codes": [CODE, OTHER_CODE]}
-    codes_and_prepared_ones = {**only_codes, "prepare": HOW_TO_PREPARE}
+    profile = profile_of(tmp_path, transactions=transactions)
+    if not profile.is_sandbox:
+        start_journal(profile)
+    model = run_suite_in_memory(RefusesExecutionsWith404(), profile, "executePix")
+    notes_on_refused_codes = str([note for note in report_notes(model) if "refused" in note])
     question = "did an earlier run execute these codes? transactions.prepare makes new codes for each run"
 
-    on_a_sandbox = notes_on_refused_codes(sandbox=UNUSED_ADDRESS, transactions=only_codes)
-    with_prepared_codes = notes_on_refused_codes(sandbox=UNUSED_ADDRESS, transactions=codes_and_prepared_ones)
-    start_journal(profile_of_bank(tmp_path, transactions=only_codes))
-    off_a_sandbox = notes_on_refused_codes(transactions=only_codes)
-
-    assert question in on_a_sandbox
-    assert question not in with_prepared_codes
-    assert question not in off_a_sandbox
+    assert (question in notes_on_refused_codes) is is_asked
 
 
 # -- only what was supplied, and is permitted -----------------------------------------------------------------------
@@ -416,21 +430,31 @@ def test_a_token_that_can_be_restored_needs_fuzz(service, tmp_path):
         manual_run.execute(credential=any_restorable_form)
 
 
-@pytest.mark.parametrize("permission", sorted(ALL_PERMISSIONS))
+def permissions_used_by_run(bank, profile):
+    """The permissions of the operations that a whole run reached. It must end without an error of the suite."""
+    model = run_suite_in_memory(bank, profile)
+    assert result_of_run(model).verdict in ("partial", "incomplete")
+    assert not model.errors
+    names = set().union(*(operations_reached(request.method, request.path) for request in bank.received))
+    return {operations()[name].permission for name in names}
+
+
+@pytest.mark.parametrize("permission", sorted(ALL_PERMISSIONS - {"fuzz"}))
 def test_with_one_permission_a_run_reaches_the_operations_of_that_permission_alone(permission, tmp_path):
     """If the profile allows one permission, a run reaches the operations of that permission, and no other operation.
 
-    It ends without an error of the suite. `fuzz`, the permission for invalid requests, is allowed each time, and reaches
-    no operation by itself.
+    `fuzz`, the permission for invalid requests, is allowed, too.
     """
-    bank = FakeBank()
-    model = run_suite_in_memory(bank, profile_of_sandbox(tmp_path, allow=[permission, "fuzz"]))
-    operations_called = set().union(*(operations_reached(request.method, request.path) for request in bank.received))
-    permissions_used = {operations()[name].permission for name in operations_called}
+    profile = profile_of_sandbox(tmp_path, allow=[permission, "fuzz"])
 
-    assert permissions_used == {permission} - {"fuzz"}
-    assert result_of_run(model).verdict in ("partial", "incomplete")
-    assert not model.errors
+    assert permissions_used_by_run(FakeBank(), profile) == {permission}
+
+
+def test_with_fuzz_alone_a_run_reaches_no_operation(tmp_path):
+    """`fuzz` is the permission for invalid requests. It reaches no operation without the permission of the operation."""
+    profile = profile_of_sandbox(tmp_path, allow=["fuzz"])
+
+    assert permissions_used_by_run(FakeBank(), profile) == set()
 
 
 # -- a refused token, and unknown outcomes --------------------------------------------------------------------------
@@ -456,25 +480,27 @@ def test_with_a_wrong_token_at_most_one_code_is_sent(codes, codes_sent, number_o
 
 @served_by(trouble.RefusesEveryExecution, trouble.RefusesEveryExecutionIn200)
 def test_executions_end_with_the_second_401(service, manual_run):
-    """After a 401 to an execution no code is sent until a new token was accepted, and after a second 401 none is sent.
+    """After a 401 to an execution no code is sent until the service accepts a new token, and after a second 401 none.
 
+    A new token counts as accepted once a read succeeds with it; the suite sends that read itself before the execution.
     This service answers 401 to each execution, and accepts its token for reads.
     """
 
-    def execute_with_new_token(code, token_of_the_service):
-        service.sandbox.token = token_of_the_service
-        manual_run.secrets.learn_token(token_of_the_service)
+    def execute_with_new_token(code, token):
+        """Execute a code with a token that the service accepts from now on for reads."""
+        service.sandbox.token = token
+        manual_run.secrets.learn_token(token)
         return manual_run.execute(code)
 
     manual_run.secrets.learn("code", *CODES)
     manual_run.client.send("listAccounts", valid=True)
-    manual_run.execute(CODE)
+    manual_run.execute(CODE)  # the first 401
     unsent = [manual_run.execute(OTHER_CODE), manual_run.execute(OTHER_CODE, credential="no header")]
     manual_run.secrets.learn_token("a-token-that-the-service-does-not-know")
-    unsent.append(manual_run.execute(OTHER_CODE))
-    execute_with_new_token(CODE, "first.Tok-4n.Of-The_Service")
-    execute_with_new_token(OTHER_CODE, "second.Tok-4n.Of-The_Service")
-    execute_with_new_token(THIRD_CODE, "third.Tok-4n.Of-The_Service")
+    unsent.append(manual_run.execute(OTHER_CODE))  # the read with this token is refused
+    execute_with_new_token(CODE, "first.Tok-4n.Of-The_Service")  # not sent, because CODE was sent before
+    execute_with_new_token(OTHER_CODE, "second.Tok-4n.Of-The_Service")  # sent: the second 401
+    execute_with_new_token(THIRD_CODE, "third.Tok-4n.Of-The_Service")  # not sent, because of the second 401
     message = "an execution was answered 401: no more codes are sent with this token"
 
     assert {exchange.failure.message for exchange in unsent} == {message}
@@ -589,7 +615,8 @@ class Declines(FakeBank):
 def test_transfers_that_were_perhaps_declined_are_counted(tmp_path):
     """Transfers that were answered 200 with `Success: "false"` are counted in one line of the report, not one line each.
 
-    The interface document does not say that such an answer declines a transfer, so each of them may be prepared.
+    The interface document does not say that such an answer declines a transfer. So each of these transfers may exist at
+    the bank, and wait for its execution.
     """
     profile = profile_of_sandbox(tmp_path, allow=["read", "transfer", "fuzz"])
     model = run_suite_in_memory(Declines(), profile, selected="transferInternal")
@@ -618,16 +645,21 @@ def test_the_first_note_says_that_code_at_matches_nothing(tmp_path):
     assert not_executed == [f"1 transfer (exchange {number}), not executed: no code at transactions.prepare.code_at"]
 
 
+class AnswersCreatePixWithoutData(FakeBank):
+    """Answers createPix, which prepares a transfer, with 200 and the code 200, and without data."""
+
+    def finish(self, request, operation, response):
+        return Response(200, b'{"code": 200}') if operation == "createPix" else response
+
+
 def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
     """If the answer that prepares a transfer has no data, no note advises to correct code_at of the profile.
 
     code_at says where the transaction code is in that answer, and no other value would help here. The message of a
     requirement of executePix says how the service answered.
     """
-    bank = FakeBank()
-    bank.finish = lambda _, name, other: Response(200, b'{"code": 200}') if name == "createPix" else other
     profile = profile_of_bank(tmp_path, transactions={"prepare": HOW_TO_PREPARE})
-    model = run_suite_in_memory(bank, profile, selected="executePix.json")
+    model = run_suite_in_memory(AnswersCreatePixWithoutData(), profile, selected="executePix.json")
     messages = [str(result.message) for _, result in result_of_run(model).results if result.message]
     first_message, *_ = messages
 

@@ -11,10 +11,8 @@ import pytest
 from environments.sandbox import Refusal, Response, Service
 from tests.selftest.proof.directly import try_in_memory
 
-TOKEN_OF_EXECUTION = frozenset({"executePix.token.required"})
-"""The requirement that an execution without a valid token is refused."""
-BOTH_TOKEN_REQUIREMENTS = TOKEN_OF_EXECUTION | {"registerPixKey.token.required"}
-"""That requirement, and the same one of a registration."""
+BOTH_TOKEN_REQUIREMENTS = frozenset({"executePix.token.required", "registerPixKey.token.required"})
+"""The requirements that an execution and a registration without a valid token are refused."""
 SEVEN_FIELDS = {
     "id": "TX0001B", "status": "DONE", "value": 10.5, "date": 1767225600000, "type": "PHONE",
     "key": "+5511999990000", "error": None,
@@ -69,7 +67,7 @@ def test_a_request_without_a_token_that_is_answered_like_the_valid_one_fails():
 
     The answer has two documented fields here, which alone would not count as a result.
     """
-    trial = try_in_memory(MocksEverything(), ids=TOKEN_OF_EXECUTION)
+    trial = try_in_memory(MocksEverything(), ids={"executePix.token.required"})
 
     assert trial.failing == {"executePix.token.required"}
     assert "answered like the valid request" in str(trial.results["executePix.token.required"].message)
@@ -184,7 +182,7 @@ def test_the_word_done_at_the_end_of_a_short_text_says_success(status, text):
 
     DONE in capitals is the documented status of an executed transfer. The requirement fails even if the status is 401.
     """
-    trial = try_in_memory(AnswersWithAText(status, text), ids=TOKEN_OF_EXECUTION)
+    trial = try_in_memory(AnswersWithAText(status, text), ids={"executePix.token.required"})
 
     assert trial.failing == {"executePix.token.required"}
 
@@ -203,7 +201,7 @@ def test_a_text_that_says_no_success_is_a_refusal(status, text, media_type):
 
     So the requirement does not fail.
     """
-    trial = try_in_memory(AnswersWithAText(status, text, media_type), ids=TOKEN_OF_EXECUTION)
+    trial = try_in_memory(AnswersWithAText(status, text, media_type), ids={"executePix.token.required"})
 
     assert trial.failing == set()
 
@@ -225,7 +223,7 @@ def test_a_part_of_the_result_without_a_token_fails(part):
     """
     service = TellsAnybody()
     service.PART = part
-    trial = try_in_memory(service, ids=TOKEN_OF_EXECUTION)
+    trial = try_in_memory(service, ids={"executePix.token.required"})
 
     assert trial.failing == {"executePix.token.required"}
 
@@ -243,6 +241,6 @@ def test_an_error_with_200_is_no_part_of_the_result(error):
     """
     service = TellsAnybody()
     service.PART = error
-    trial = try_in_memory(service, ids=TOKEN_OF_EXECUTION)
+    trial = try_in_memory(service, ids={"executePix.token.required"})
 
     assert trial.failing == set()

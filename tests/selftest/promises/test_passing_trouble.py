@@ -120,7 +120,7 @@ def test_an_outage_is_named_with_its_seconds(result_after_outage):
     assert "limits.rate" not in result_after_outage.output
 
 
-def test_requirements_that_an_outage_left_untested_name_it(result_after_outage):
+def test_requirements_that_an_outage_left_untested_name_the_outage(result_after_outage):
     """Each requirement of registrations that an outage left untested has the outage as its reason.
 
     The service answered 503 to everything for nine seconds while keys were registered.
@@ -132,11 +132,11 @@ def test_requirements_that_an_outage_left_untested_name_it(result_after_outage):
     assert reasons_without_numbers == {"no answer but 503 for N s: run it again"}
 
 
-def test_requirements_that_a_killed_service_left_untested_name_it(tmp_path):
-    """If the service ends during a run, each requirement that was not tested says that it accepts no connection.
+def test_requirements_that_a_killed_service_left_untested_say_that_connections_are_refused(tmp_path):
+    """If the service ends during a run, each requirement that was not tested says that the connection is refused.
 
-    The run is unreachable (exit status 7), and says after which request the service ended. No line advises to supply
-    anything.
+    The run is unreachable (exit status 7), and says after which request the service ended: exchange 1 is the first one.
+    No line advises to supply anything.
     """
     with IsKilled() as service:
         result = run_suite(write_profile(tmp_path, service.base_url, limits={"timeout": 5, "parallel": 1}))
@@ -144,7 +144,7 @@ def test_requirements_that_a_killed_service_left_untested_name_it(tmp_path):
 
     assert result.status == 7, result.output
     assert reasons == {"the target cannot be reached: the connection is refused"}
-    assert "exchange 0" not in result.output
+    assert "exchange 0" not in result.output  # the number of a request that was not sent
     assert "supply" not in result.output
     assert re.search(r"the service ended after exchange \d+ \(|the service ended while exchange", result.output)
 
@@ -220,7 +220,7 @@ class DropsRegistrations(Service):
         return super().serve(request, connection)
 
 
-def test_requirements_that_dropped_registrations_left_untested_name_them():
+def test_requirements_that_dropped_registrations_left_untested_say_that_connections_were_dropped():
     """If a service drops every registration, requirements that were not tested for that reason say so.
 
     To drop a request is to close the connection without an answer, and one requirement fails for it. No message advises
@@ -257,22 +257,25 @@ def test_a_drop_beside_other_requests_is_a_finding_if_the_request_is_dropped_alo
     drop_alone = replace(DROPPED, number=0)
     drop_beside_two_requests = replace(DROPPED, number=1, beside=2)
     drops = [drop_alone, drop_beside_two_requests]
-    reproduction = Reproduction(drops, {drop.number: second_answer for drop in drops})
+    reproduction = Reproduction(exchanges=drops, sent_again={drop.number: second_answer for drop in drops})
 
     assert reproduction.judge("listEntries.connection", drop_alone).conclusion is conclusion
     assert reproduction.judge("listEntries.connection", drop_beside_two_requests).conclusion is conclusion
 
 
 @pytest.mark.parametrize(
-    ("number_of_drops", "conclusion"), [(1, Conclusion.HOLDS), (2, Conclusion.DEVIATES)], ids=["one", "two"]
+    ("number_of_drops", "conclusion"),
+    [(1, Conclusion.HOLDS), (2, Conclusion.DEVIATES)],
+    ids=["one request", "two requests"],
 )
 def test_two_drops_are_a_finding_if_the_requests_cannot_be_sent_again(number_of_drops, conclusion):
-    """Of requests that may change something, and so are not sent again, two that were dropped make the requirement fail.
+    """The requirement that requests are answered fails if two requests were dropped that cannot be sent again.
 
-    One may be the fault of the network. A request is dropped if the connection is closed without an answer.
+    They cannot be sent again if they may change something. A single drop may be the fault of the network. A request is
+    dropped if the connection is closed without an answer.
     """
     drops = [replace(DROPPED, number=number) for number in range(number_of_drops)]
-    reproduction = Reproduction(drops, {drop.number: None for drop in drops})
+    reproduction = Reproduction(exchanges=drops, sent_again={drop.number: None for drop in drops})
 
     assert {reproduction.judge("listEntries.connection", drop).conclusion for drop in drops} == {conclusion}
 
@@ -280,7 +283,7 @@ def test_two_drops_are_a_finding_if_the_requests_cannot_be_sent_again(number_of_
 @pytest.mark.parametrize(
     ("numbers_of_dropped_requests", "conclusion"),
     [((1, 3), Conclusion.HOLDS), ((1, 3, 5), Conclusion.DEVIATES), ((1, 2, 3, 4), Conclusion.HOLDS)],
-    ids=["two", "three", "four in a row"],
+    ids=["two requests", "three requests", "four requests in a row"],
 )
 def test_three_drops_with_answers_in_between_are_a_finding(numbers_of_dropped_requests, conclusion):
     """If three requests are dropped, with answered ones in between, the requirement that requests are answered fails.
@@ -289,7 +292,7 @@ def test_three_drops_with_answers_in_between_are_a_finding(numbers_of_dropped_re
     to close the connection without an answer. Drops in a row count as one outage, and two drops are too few.
     """
     drops = [replace(DROPPED, number=number) for number in numbers_of_dropped_requests]
-    reproduction = Reproduction(drops, dict.fromkeys(numbers_of_dropped_requests, ANSWERED))
+    reproduction = Reproduction(exchanges=drops, sent_again=dict.fromkeys(numbers_of_dropped_requests, ANSWERED))
 
     assert reproduction.judge("listEntries.connection", drops[0]).conclusion is conclusion
 
@@ -316,7 +319,7 @@ def test_a_drop_before_all_connections_are_refused_is_inconclusive(later_exchang
         replace(exchange, number=number, started=float(number)) for number, exchange in enumerate(later_exchanges, 3)
     ]
     exchanges = [before, drop, *after]
-    reproduction = Reproduction(exchanges, {exchange.number: ANSWERED for exchange in exchanges})
+    reproduction = Reproduction(exchanges=exchanges, sent_again={exchange.number: ANSWERED for exchange in exchanges})
 
     assert reproduction.judge("listEntries.connection", drop).conclusion is conclusion
 

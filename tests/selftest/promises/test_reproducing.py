@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -37,8 +37,10 @@ needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="curl is not in
 class KeepsTheLastRequest(Service):
     """Keeps the last request that arrived."""
 
+    last_request = None
+
     def finish(self, request, operation, response):
-        self.kept = request
+        self.last_request = request
         return response
 
 
@@ -110,17 +112,29 @@ def lines_by_exchange(session):
     return [(exchange, evidence(exchange, session.resending).lines_that_resend) for exchange in session.door.exchanges]
 
 
+@dataclass(frozen=True)
+class SortOfLines:
+    """What makes lines that send a request again different in kind. Of each sort one example is run."""
+
+    operation: str
+    credential: str
+    shell_constructs: tuple[str, ...]
+    """The beginnings of variables and commands, and the options of curl: such as `${ACCOUNT`, `$(printf`, `--data`."""
+
+
 def sort_of(exchange, lines):
-    """What makes lines different in kind: operation, credential, and the variables, commands and options in them."""
-    return exchange.operation, exchange.credential, *re.findall(r"\$\{[A-Z_]+|\$\(\w+|--[a-z-]+", lines)
+    """The sort of the lines that send the request of an exchange again."""
+    shell_constructs = re.findall(r"\$\{[A-Z_]+|\$\(\w+|--[a-z-]+", lines)
+    return SortOfLines(exchange.operation, exchange.credential, tuple(shell_constructs))
 
 
 @needs_curl
-def test_every_line_of_a_run_sends_the_same_request(run_with_service):
+def test_each_sort_of_lines_of_a_run_sends_the_same_request(run_with_service):
     """The lines that a report gives for a request send the same method, path, headers and body as the run did.
 
     One example of each sort of lines is run, each in a shell that is installed here, with the variables that a person
-    has to export. Left out are lines that cannot be run as they are, because a name in them is not shown.
+    has to export. Left out are lines that cannot be run as they are, because a name in them is not shown. The command
+    printf makes six forms of a wrong token from the valid one, and writes a credential that is not ASCII.
     """
     service, session, profile, variables = run_with_service
     shells = [name for name in ("dash", "bash", "sh") if shutil.which(name)]
@@ -132,19 +146,18 @@ def test_every_line_of_a_run_sends_the_same_request(run_with_service):
         if cannot_be_run or sort in sorts:
             continue
         environment = {"PATH": os.environ["PATH"], **variables_to_export(lines, exchange, profile, variables)}
-        service.kept = None
+        service.last_request = None
         shell = shells[len(sorts) % len(shells)]
         process = subprocess.run([shell, "-c", lines], env=environment, capture_output=True, check=False)
-        problems = differences(exchange, service.kept) if service.kept else [process]
+        problems = differences(exchange, service.last_request) if service.last_request else [process]
         if process.returncode or problems:
             failures.append((exchange.number, exchange.credential, problems, lines[:600]))
         sorts.add(sort)
-    # six forms of a wrong token; beside them a credential with characters that are not ASCII
-    credentials_written_with_printf = {credential for _, credential, *parts in sorts if "$(printf" in parts}
+    credentials_written_with_printf = {sort.credential for sort in sorts if "$(printf" in sort.shell_constructs}
 
     assert not failures, f"{len(failures)} of {len(sorts)}: {failures[:5]}"
-    assert len(sorts) > 30
-    assert len(credentials_written_with_printf) == 7
+    assert len(sorts) > 30  # each form of a wrong token is a sort of its own
+    assert len(credentials_written_with_printf) == 6 + 1
 
 
 def test_lines_that_send_again_show_no_value_and_say_what_to_export(run_with_service):
@@ -169,7 +182,8 @@ def test_lines_that_send_again_show_no_value_and_say_what_to_export(run_with_ser
 def test_lines_that_move_money_say_so(run_with_service):
     """The first line for an execution says that it moves money, and the second names the kind of the transfer.
 
-    CODE_2, for example, is the second code: codes that the run prepared are numbered after those of the profile.
+    CODE_2, for example, is the second of six codes of the profile: the sandbox answers it with an e-mail address as key,
+    and a CNPJ as document. CODE_7 is the first code that the run prepared, for a telephone number.
     """
     _, session, _, _ = run_with_service
     texts = [
@@ -243,8 +257,8 @@ def test_curl_accepts_compressed_answers_if_one_was_no_json():
     assert "curl --compressed " in evidence(exchange, Resending(Display(Secrets()), SANDBOX_PROFILE)).lines_that_resend
 
 
-class BreaksOnOddBodies(Service):
-    """Answers 500 to a body that is no JSON or that is deeply nested. The tax document is not masked."""
+class ShowsTheDocumentAndBreaksOnOddBodies(Service):
+    """Its execution results have an unmasked tax document. It answers 500 to a body that is no JSON or deeply nested."""
 
     def respond(self, request):
         response = super().respond(request)
@@ -261,26 +275,29 @@ class BreaksOnOddBodies(Service):
 def test_the_lines_of_a_report_reproduce_the_status(tmp_path):
     """The lines of a report, run in a shell, get an answer with the status that the comment "shows it" in them gives.
 
-    A person needs the token and the values of the profile for that. The lines for an execution prepare a transfer of
-    their own, and get its unmasked document, which is the fault of this service. No line has a path of the machine.
+    A person needs the token and the values of the profile for that. This service has two faults: an unmasked document in
+    execution results, and a 500 for odd bodies. The lines for an execution prepare a transfer of their own, and get its
+    unmasked document. No line has a path of the machine.
     """
+    selected = "executePix.document or registerPixKey.serverError or transferP2p.serverError"
     token_file = tmp_path / "token"
     token_file.write_text(TOKEN_VARIABLES["PIX_TOKEN"])
     token_file.chmod(0o600)
-    changes = WHOLE_PROFILE | {"auth": {"token_file": str(token_file)}}
-    changes["transactions"] = {"prepare": WHOLE_PROFILE["transactions"]["prepare"]}
-    with Server(BreaksOnOddBodies(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
+    changes = {
+        "auth": {"token_file": str(token_file)},
+        "transactions": {"prepare": WHOLE_PROFILE["transactions"]["prepare"]},  # and no codes, which are sent only once
+        "limits": WHOLE_PROFILE["limits"],
+    }
+    with Server(ShowsTheDocumentAndBreaksOnOddBodies(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
         profile = write_profile(tmp_path, server.base_url, **changes)
-        result = run_in_this_process(
-            f"--environment={profile}", f"--report-dir={tmp_path / 'report'}", "-k", REPRODUCED
-        )
+        result = run_in_this_process(f"--environment={profile}", f"--report-dir={tmp_path / 'report'}", "-k", selected)
         environment = {"TOKEN_FILE": str(token_file), **values_of(load(str(profile)))}
         lines_by_cause = {finding["cause"]: finding["reproduce"] for finding in result.document["findings"]}
         output_by_cause = {cause: output_of_shell(lines, environment) for cause, lines in lines_by_cause.items()}
     expected_statuses = {
         cause: re.search("^# shows it: (.*)$", lines, re.MULTILINE)[1] for cause, lines in lines_by_cause.items()
     }
-    statuses = {cause: re.search(r"^HTTP/1.1 (\d+)|$", output)[1] for cause, output in output_by_cause.items()}
+    statuses = {cause: status_in(output) for cause, output in output_by_cause.items()}
 
     assert {"executePix.document.masked", "registerPixKey.serverError"} <= lines_by_cause.keys()
     assert [lines for lines in lines_by_cause.values() if str(tmp_path) in lines] == []
@@ -288,13 +305,16 @@ def test_the_lines_of_a_report_reproduce_the_status(tmp_path):
     assert '"document": "12345678909"' in output_by_cause["executePix.document.masked"]
 
 
+def status_in(output):
+    """The status of the answer that curl printed; None if it printed no answer."""
+    status_line = re.match(r"HTTP/1.1 (\d+)", output)
+    return status_line[1] if status_line else None
+
+
 def output_of_shell(lines, environment):
     """What bash prints to standard output for these lines."""
     process = subprocess.run(["bash", "-c", lines], env=environment, capture_output=True, text=True, errors="replace")
     return process.stdout
-
-
-REPRODUCED = "executePix.document or registerPixKey.serverError or transferP2p.serverError"
 
 
 def values_of(profile):

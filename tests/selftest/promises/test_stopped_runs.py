@@ -5,12 +5,14 @@ import math
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from junitparser import JUnitXml
@@ -26,7 +28,7 @@ from tests.selftest.services.running import (
     clean_environment,
     pytest_arguments,
     run_suite,
-    suite_in_background,
+    suite_that_is_killed_at_the_end,
     write_profile,
 )
 from tests.selftest.services.serving import SocketService, response_bytes
@@ -46,13 +48,14 @@ class StopsAnswering(SocketService):
 
     def __init__(self, number):
         super().__init__()
-        self.number, self.reached = number, threading.Event()
+        self.number_of_first_silence = number
+        self.unanswered_request_arrived = threading.Event()
 
     def answer(self, connection, request):
-        is_silent = len(self.received) >= self.number
+        is_silent = len(self.received) >= self.number_of_first_silence
         response = response_bytes(self.sandbox.respond(request))
         if is_silent:
-            self.reached.set()
+            self.unanswered_request_arrived.set()
             self._stopped.wait()
         connection.sendall(response)
 
@@ -64,12 +67,14 @@ class StopsAnswering(SocketService):
 
 @dataclass
 class StoppedRun:
-    """A run that signals stopped while requests were on the wire. `number` is that of the first request that got no
-    answer, `parallel` is how many requests go at once.
+    """A run that signals stopped while requests were on the wire.
+
+    The signals came with the first request that got no answer. `requests_at_the_signal` is its number, and
+    `requests_at_once` is how many requests go at the same time.
     """
 
-    number: int
-    parallel: int
+    requests_at_the_signal: int
+    requests_at_once: int
     folder: Path
     service: StopsAnswering
     new_keys: set[str]
@@ -99,8 +104,8 @@ def stopped_run(request, tmp_path_factory):
         changes = {"transactions": {"codes": CODES}, "limits": {"executions": 9, "requests": 2000, "timeout": 600}}
         path = write_profile(folder, service.base_url, journal=journal, sandbox=None, **changes)
         options = ("--new-journal", f"--parallel={parallel}")
-        with suite_in_background(path, *options, TMPDIR=str(folder / "tmp")) as process:
-            await_event(service.reached, process)
+        with suite_that_is_killed_at_the_end(path, *options, TMPDIR=str(folder / "tmp")) as process:
+            await_event(service.unanswered_request_arrived, process)
             for signal_number in (signal.SIGTERM, signal.SIGINT, signal.SIGINT):
                 os.kill(process.pid, signal_number)
             output, _ = process.communicate(timeout=HANG_LIMIT_S * 3)
@@ -111,7 +116,7 @@ def stopped_run(request, tmp_path_factory):
 def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(stopped_run):
     """A run that a signal stops sends no further request, and judges the answers that it has.
 
-    The verdict is "interrupted", with exit status 2. More than five requirements pass, and each that was not tested says
+    Requests that are on the way at that moment, one less than go at once, may still arrive. The verdict is "interrupted", with exit status 2. More than five requirements pass, and each that was not tested says
     that the run was stopped.
     """
     document, requests_received = stopped_run.document, len(stopped_run.service.received)
@@ -121,7 +126,8 @@ def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(stopped_run):
 
     assert document["verdict"] == "interrupted", stopped_run.output
     assert (document["exit_status"], stopped_run.exit_status) == (2, 2)
-    assert stopped_run.number <= requests_received < stopped_run.number + stopped_run.parallel
+    assert requests_received >= stopped_run.requests_at_the_signal
+    assert requests_received < stopped_run.requests_at_the_signal + stopped_run.requests_at_once
     assert document["traffic"]["requests"] == len(document["exchanges"]) >= requests_received
     assert len(passing) > 5
     assert bad_results == {("not-exercised", "the run was stopped")}
@@ -161,17 +167,20 @@ def test_codes_of_a_stopped_run_are_not_sent_again(stopped_run):
 
 
 def test_a_killed_run_leaves_no_report_of_the_run_before(tmp_path):
-    """A run deletes the report of an earlier run in its folder at once, so that it is not taken for its own if the run is
-    killed.
+    """A run deletes the report of an earlier run in its folder at once, so that nobody takes the old report for that of
+    the run if the run is killed.
 
-    Other files in the folder stay.
+    The run is killed after its first request here. Other files in the folder stay.
     """
     report = tmp_path / "report"
     report.mkdir(mode=0o700)
     for name in (*FILES, "notes.txt"):
         (report / name).touch()
-    with StopsAnswering(1) as service, suite_in_background(write_profile(tmp_path, service.base_url)) as process:
-        await_event(service.reached, process)
+    with (
+        StopsAnswering(1) as service,
+        suite_that_is_killed_at_the_end(write_profile(tmp_path, service.base_url)) as process,
+    ):
+        await_event(service.unanswered_request_arrived, process)
 
     assert [file.name for file in report.iterdir()] == ["notes.txt"]
 
@@ -179,49 +188,102 @@ def test_a_killed_run_leaves_no_report_of_the_run_before(tmp_path):
 class HoldsTheSecondPreparation(StopsAnswering):
     """Prepares one transfer, and gives no answer to the request that prepares a second one."""
 
+    def __init__(self):
+        super().__init__(number=math.inf)
+
     def answer(self, connection, request):
         prepared = [request for request in self.received if (request.method, request.path) == ("POST", "/v1/pix")]
-        self.number = len(self.received) if len(prepared) > 1 else math.inf
+        self.number_of_first_silence = len(self.received) if len(prepared) > 1 else math.inf
         super().answer(connection, request)
 
 
-def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(tmp_path, capsys):
+@dataclass
+class KilledRun:
+    """A run that `kill -9` ended while it prepared its second transfer, and its journal of transaction codes."""
+
+    folder: Path
+    profile: Path
+    changes_of_profile: dict[str, Any]
+    service: HoldsTheSecondPreparation
+    base_url: str
+    exit_status: int
+
+    @property
+    def journal(self):
+        """The journal, as a later run reads it."""
+        return journal_of(load(str(self.profile), folder=ROOT), run="a later one")
+
+
+@pytest.fixture
+def killed_run(killed_run_of_module, tmp_path):
+    """The killed run, with a folder and a journal of its own for each test."""
+    shutil.copytree(killed_run_of_module.folder, tmp_path, dirs_exist_ok=True)
+    changes = killed_run_of_module.changes_of_profile | {"journal": str(tmp_path / "kept/codes.jsonl")}
+    profile = write_profile(tmp_path, killed_run_of_module.base_url, **changes)
+    return replace(killed_run_of_module, folder=tmp_path, profile=profile, changes_of_profile=changes)
+
+
+@pytest.fixture(scope="module")
+def killed_run_of_module(tmp_path_factory):
+    """A run that is to prepare two transfers, killed while the second one is prepared."""
+    folder = tmp_path_factory.mktemp("killed")
+    transactions = {"prepare": HOW_TO_PREPARE | {"count": 2}}
+    changes = {"sandbox": None, "journal": str(folder / "kept/codes.jsonl"), "transactions": transactions}
+    with HoldsTheSecondPreparation() as service:
+        profile = write_profile(folder, service.base_url, **changes)
+        with suite_that_is_killed_at_the_end(profile, "-k", "executePix.document") as process:
+            await_event(service.unanswered_request_arrived, process)
+        return KilledRun(folder, profile, changes, service, service.base_url, process.returncode)
+
+
+def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(killed_run):
     """After `kill -9` the journal has each transfer that the run prepared or was about to prepare.
 
-    The journal gets an entry before the request that prepares a transfer, and the code after its answer. The command
-    `journal` says of the first transfer that it may wait for its execution, and of the second one that it was perhaps
-    prepared. The next run says that, too, until somebody settles the entry.
+    The journal gets an entry before the request that prepares a transfer, and the code after its answer. It can be read
+    without a fault.
     """
-    journal_file = str(tmp_path / "kept/codes.jsonl")
-    changes = {"sandbox": None, "journal": journal_file, "transactions": {"prepare": HOW_TO_PREPARE | {"count": 2}}}
-    with HoldsTheSecondPreparation(math.inf) as service:
-        path = write_profile(tmp_path, service.base_url, **changes)
-        with suite_in_background(path, "-k", "executePix.document") as process:
-            await_event(service.reached, process)
-    journal_after = journal_of(load(str(path), folder=ROOT), run="a later one")
-    prepared, perhaps_prepared = journal_after.entries()
-    status_of_journal = main(["journal", str(path)])
-    printed_by_journal = capsys.readouterr().out.splitlines()
-    with SocketService() as service_of_next_run:
-        next_run = run_suite(
-            write_profile(tmp_path, service_of_next_run.base_url, **changes), "-k", "executePix.document"
-        )
-    status_of_settling = main(["journal", str(path), "--settle", perhaps_prepared.name])
-    outcomes_at_the_end = [entry.outcome for entry in journal_after.entries()]
+    outcomes = [entry.outcome for entry in killed_run.journal.entries()]
 
-    assert process.returncode == -signal.SIGKILL
-    assert service.executions_with_valid_token == []
-    assert (prepared.outcome, perhaps_prepared.outcome) == ("prepared", "preparing")
-    assert (status_of_journal, status_of_settling, journal_after.fault()) == (0, 0, "")
-    assert printed_by_journal == [
+    assert killed_run.exit_status == -signal.SIGKILL
+    assert killed_run.service.executions_with_valid_token == []
+    assert outcomes == ["prepared", "preparing"]
+    assert killed_run.journal.fault() == ""
+
+
+def test_the_command_journal_says_what_a_killed_run_prepared(killed_run, capsys):
+    """After `kill -9` the command `journal` lists both transfers, and says what to do about the uncertain one."""
+    prepared, perhaps_prepared = killed_run.journal.entries()
+    status = main(["journal", str(killed_run.profile)])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert status == 0
+    assert lines == [
         f"{prepared.name}  profile  {prepared.at}  prepared by a run that did not send it: "
         "the transfer may wait for its execution",
         f"{perhaps_prepared.name}  profile  {perhaps_prepared.at}  perhaps prepared, by a run that saw no answer: "
-        f"look the transfer up; then python -m environments journal {path} --settle {perhaps_prepared.name}",
-        f"codes in {journal_file}: 2",
+        f"look the transfer up; then python -m environments journal {killed_run.profile} --settle {perhaps_prepared.name}",
+        f"codes in {killed_run.folder / 'kept/codes.jsonl'}: 2",
     ]
+
+
+def test_the_run_after_a_killed_run_says_that_a_transfer_was_perhaps_prepared(killed_run):
+    """After `kill -9` the next run names the transfer whose preparation was not answered, until somebody settles it.
+
+    To settle an entry is to say with `journal --settle` that a person has looked the transfer up. The next run prepares
+    and executes two transfers of its own.
+    """
+    _, perhaps_prepared = killed_run.journal.entries()
+    with SocketService() as service:
+        profile = write_profile(killed_run.folder, service.base_url, **killed_run.changes_of_profile)
+        next_run = run_suite(profile, "-k", "executePix.document")
+    status_of_settling = main(["journal", str(killed_run.profile), "--settle", perhaps_prepared.name])
+    outcomes = [entry.outcome for entry in killed_run.journal.entries()]
+    outcomes_of_killed_run, outcomes_of_next_run = outcomes[:2], outcomes[2:]
+
     assert f"which was perhaps prepared (at {perhaps_prepared.at}, entry {perhaps_prepared.name})" in next_run.output
-    assert outcomes_at_the_end == ["prepared", "settled", "success", "success"]
+    assert status_of_settling == 0
+    assert outcomes_of_killed_run == ["prepared", "settled"]
+    assert outcomes_of_next_run == ["success", "success"]
 
 
 def test_a_report_folder_that_cannot_be_written_ends_the_run(service, tmp_path):
@@ -245,13 +307,12 @@ def test_a_full_disk_leaves_no_broken_file(service, tmp_path):
     bytes here, as on a full disk.
     """
     profile = write_profile(tmp_path, service.base_url)
+    # The limit would also cut the compiled files of Python, and the key record that other self-tests have written.
     variables = {**TOKEN_VARIABLES, "PYTHONDONTWRITEBYTECODE": "1", "XDG_STATE_HOME": str(tmp_path / "state")}
     result = subprocess.run(
         [sys.executable, "-m", "pytest", *pytest_arguments(profile, "-k", "executePix.document")],
         cwd=ROOT,
-        env=clean_environment(
-            **variables
-        ),  # compiled files would be cut, too, and a key record that many tests have written
+        env=clean_environment(**variables),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000)),
         capture_output=True,
         text=True,

@@ -94,9 +94,6 @@ def test_a_registration_of_an_undocumented_type_passes_if_a_whole_list_lacks_its
 
 # -- malformed requests for an account that nobody has ----------------------------------------------------------------
 
-SERVER_ERROR = "deletePixKey.serverError"
-"""The requirement that malformed deletions end in no server error."""
-
 
 class BreaksOnMalformedJson(Service):
     """Looks the account up first: 404. For a known account, a body that is no JSON object ends in a server error."""
@@ -160,7 +157,7 @@ def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
     would not be seen off a sandbox.
     """
     result = result_off_sandbox(BreaksOnMalformedJson, tmp_path, "deletePixKey")
-    message = result.messages_with_verdict("out-of-scope")[SERVER_ERROR]
+    message = result.messages_with_verdict("out-of-scope")["deletePixKey.serverError"]
     line = (
         "unseen outside a sandbox: malformed requests to deletePixKey, answered like valid requests for an unknown "
         "account"
@@ -182,7 +179,7 @@ def test_on_a_sandbox_a_server_error_for_malformed_deletions_of_a_known_account_
     result = result_in_memory(BreaksOnMalformedJson(), tmp_path, selected="deletePixKey.serverError")
 
     assert result.status == 1
-    assert SERVER_ERROR in result.messages_with_verdict("fail")
+    assert "deletePixKey.serverError" in result.messages_with_verdict("fail")
 
 
 def test_malformed_deletions_with_their_own_answer_count_as_tested(tmp_path):
@@ -206,7 +203,7 @@ def test_a_server_error_for_an_unknown_account_is_a_finding(tmp_path):
     result = result_off_sandbox(BreaksOnMalformedJsonOfAnybody, tmp_path, "deletePixKey.serverError")
 
     assert result.status == 1
-    assert SERVER_ERROR in result.messages_with_verdict("fail")
+    assert "deletePixKey.serverError" in result.messages_with_verdict("fail")
 
 
 class BreaksOnMalformedTransfers(BreaksOnMalformedJson):

@@ -1,10 +1,11 @@
-"""The proof: every seeded fault is caught as declared, every lawful service passes, and the gate itself is red when
-it must be. `pytest tests/selftest/proof/test_proof.py -p xdist -n 2`; a whole run writes reports/proof/."""
+"""The proof: every service with a fault is caught as it declares, and every conforming service passes.
+
+It also shows that the proof itself fails if it must. `pytest tests/selftest/proof/test_proof.py -p xdist -n 2`; a whole run
+writes reports/proof/.
+"""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from types import SimpleNamespace
 
@@ -52,7 +53,7 @@ CHOSEN = {
     name: registry.chosen(exhaustive=EXHAUSTIVE, one_of_each_module=BRIEF) for name, registry in REGISTRIES.items()
 }
 NAMES_OF_CHOSEN = [declared_service.name for declared_service in chain.from_iterable(CHOSEN.values())]
-EMPTY_TRIAL = Trial(0, {}, 1, ())
+EMPTY_TRIAL = Trial(exit_status=0, results={}, requests=1, errors=())
 SERVICES = list(chain.from_iterable(registry.declared_services.values() for registry in REGISTRIES.values()))
 REPLAYED = [
     declared_service
@@ -69,24 +70,21 @@ FIRST_OF_EACH_MODULE = {
 
 
 @pytest.fixture
-def message_for_matrix(request: pytest.FixtureRequest):
-    """Sends the result of a service to the summary of the proof, and returns the message of a difference."""
+def send_to_summary(request: pytest.FixtureRequest):
+    """A function that sends the result of a service to the plugin that writes reports/proof/summary.json."""
 
-    def send_and_describe(registry: str, declared_service: DeclaredService, lines: list[str]) -> str:
+    def send(registry: str, declared_service: DeclaredService, *, is_as_declared: bool) -> None:
         value = {
             "name": declared_service.name,
             "registry": registry,
             "parallel": declared_service.parallel,
             "declared": sorted(declared_service.fails | declared_service.warns),
-            "right": not lines,
+            "right": is_as_declared,
             "expected": NAMES_OF_CHOSEN if EXHAUSTIVE and declared_service.name == NAMES_OF_CHOSEN[0] else [],
         }
         request.node.user_properties.append((PROPERTY, value))
-        return f"{declared_service.name} ({declared_service.declared_at}): {declared_service.description} " + "; ".join(
-            lines
-        )
 
-    return send_and_describe
+    return send
 
 
 def _trial_of(declared_service: DeclaredService, parallel: int | None = None) -> Trial:
@@ -102,15 +100,14 @@ def _trial_of(declared_service: DeclaredService, parallel: int | None = None) ->
     )
 
 
-def differences(
-    declared_service: DeclaredService, judge: Callable[[DeclaredService, int | None, Trial], Difference]
-) -> list[str]:
-    """The lines about what is not as declared; with each number of requests in flight if the service is a parallel
-    one.
+def differences_from_declared_verdicts(declared_service: DeclaredService) -> list[str]:
+    """One line for each kind of difference between the verdicts that a service declares and those that it gets.
+
+    A parallel service is tried with each number of requests in flight.
     """
     if not declared_service.parallel:
-        return _difference(declared_service, None, judge).lines()
-    difference_by_number = {number: _difference(declared_service, number, judge) for number in NUMBERS_IN_FLIGHT}
+        return _difference(declared_service, None).lines()
+    difference_by_number = {number: _difference(declared_service, number) for number in NUMBERS_IN_FLIGHT}
     return [
         f"--parallel={number}: {line}"
         for number, difference in difference_by_number.items()
@@ -118,38 +115,38 @@ def differences(
     ]
 
 
-def _difference(
-    declared_service: DeclaredService,
-    number: int | None,
-    judge: Callable[[DeclaredService, int | None, Trial], Difference],
-) -> Difference:
+def _difference(declared_service: DeclaredService, parallel: int | None) -> Difference:
     """The difference of a service.
 
     A fault that does not show is tried up to three times: on a busy machine requests may not meet, or not share a
     connection.
     """
     for _ in range(3):
-        difference = judge(declared_service, number, _trial_of(declared_service, number))
+        difference = _difference_of_trial(declared_service, parallel, _trial_of(declared_service, parallel))
         if not difference.missing:
             break
     return difference
 
 
+def _difference_of_trial(declared_service: DeclaredService, parallel: int | None, trial: Trial) -> Difference:
+    """The difference between the verdicts of a trial and those that its service declares."""
+    if is_variant(declared_service):
+        return difference_of_conforming_service(declared_service, trial)
+    on_the_wire = parallel != 1 and (declared_service.on_the_wire or declared_service.parallel)
+    plain_trial = trial_of_plain_sandbox(declared_service.environment, parallel, on_the_wire=on_the_wire)
+    if declared_service.parallel and parallel == 1:
+        return difference_with_one_request_at_a_time(declared_service, trial, plain_trial)
+    return difference_of_faulty_service(declared_service, trial, plain_trial)
+
+
+def is_variant(declared_service: DeclaredService) -> bool:
+    """True if the service conforms in an unusual way."""
+    return VARIANTS.declared_services.get(declared_service.name) is declared_service
+
+
 def _verdicts(trial: Trial) -> dict[str, Verdict]:
     """The verdict of each requirement in a trial, by its id."""
     return {id: result.verdict for id, result in trial.results.items()}
-
-
-def _difference_of_fault(declared_service: DeclaredService, parallel: int | None, trial: Trial) -> Difference:
-    judge = (
-        difference_with_one_request_at_a_time
-        if declared_service.parallel and parallel == 1
-        else difference_of_faulty_service
-    )
-    on_the_wire = parallel != 1 and (declared_service.on_the_wire or declared_service.parallel)
-    return judge(
-        declared_service, trial, trial_of_plain_sandbox(declared_service.environment, parallel, on_the_wire=on_the_wire)
-    )
 
 
 @pytest.mark.parametrize(
@@ -160,48 +157,42 @@ def _difference_of_fault(declared_service: DeclaredService, parallel: int | None
         for declared_service in chosen
     ],
 )
-def test_a_service_gets_the_verdicts_that_it_declares(registry, declared_service, message_for_matrix):
+def test_a_service_gets_the_verdicts_that_it_declares(registry, declared_service, send_to_summary):
     """Each service of the proof gets exactly the failures and warnings that it declares.
 
     A mutant is wrong on purpose and fails the requirements that it names. A borderline service gets warnings for
     those that it names. A variant is right in an unusual way, so it fails nothing, and every requirement is
-    exercised. A parallel fault does not show while one request is sent at a time.
+    exercised. A parallel fault does not show while one request is sent at a time. The result of each service is
+    also sent to the summary of the proof, a JSON file.
     """
-    judge = (
-        (lambda declared_service, _, trial: difference_of_conforming_service(declared_service, trial))
-        if registry == "variants"
-        else _difference_of_fault
-    )
-    lines = differences(declared_service, judge)
-    message = message_for_matrix(registry, declared_service, lines)
+    differences = differences_from_declared_verdicts(declared_service)
+    send_to_summary(registry, declared_service, is_as_declared=differences == [])
 
-    assert lines == [], message
+    assert differences == [], f"{declared_service.declared_at}: {declared_service.description}"
 
 
 @pytest.mark.parametrize(
     "declared_service",
     [pytest.param(declared_service, id=declared_service.name) for declared_service in EVERY_TENTH_REPLAYED],
 )
-def test_a_replay_is_a_trial_in_memory(declared_service):
-    """A service that is sent the same requests as the sandbox gets the same verdicts from a replay as from a trial in
-    memory.
+def test_a_replay_gives_the_verdicts_of_a_trial_in_memory(declared_service):
+    """A replay gives a service the same verdicts as a trial in memory, which makes all requests and calls all tests.
 
-    A replay sends the requests of a run against the sandbox again, which is faster. A trial in memory calls every
-    test.
+    A replay takes the requests that an earlier trial sent to the sandbox, and gives them to this service. It calls
+    only the tests that read an answer which differs from that of the sandbox, so it is faster. It is possible if no
+    request depends on the answers that differ.
     """
     service = declared_service.service_class()
-    to_the_sandbox = sent_to_the_sandbox(declared_service.environment)
-    service.token = to_the_sandbox.session.door.secrets.token()
-    sent = sent_in_memory(service, declared_service.environment)
+    trial_of_sandbox = sent_to_the_sandbox(declared_service.environment)
+    service.token = trial_of_sandbox.session.door.secrets.token()
+    trial_in_memory = sent_in_memory(service, declared_service.environment)
+    replay = trial_by_replay(declared_service.service_class(), declared_service.environment)
 
-    verdicts_in_memory = _verdicts(sent.judge())
-    verdicts_of_replay = _verdicts(_trial_of(declared_service))
-
-    assert sent.requests == to_the_sandbox.requests
-    assert verdicts_in_memory == verdicts_of_replay
+    assert trial_in_memory.requests == trial_of_sandbox.requests
+    assert _verdicts(trial_in_memory.judge()) == _verdicts(replay)
 
 
-# -- the gate, proved on itself -------------------------------------------------------------------------------------
+# -- the proof fails if it must -------------------------------------------------------------------------------------
 
 
 def test_the_plain_sandbox_passes():
@@ -214,7 +205,7 @@ def test_the_plain_sandbox_passes():
     assert not trial.warned
 
 
-def test_the_plain_sandbox_passes_in_a_run():
+def test_a_run_against_the_plain_sandbox_gives_the_verdicts_of_a_trial_in_memory():
     """A run of pytest over HTTP against the sandbox gives the same verdicts as a trial in memory.
 
     Generated traffic is left out, so only requirements with a test of their own are compared.
@@ -230,55 +221,54 @@ def test_the_plain_sandbox_passes_in_a_run():
     "declared_service",
     [pytest.param(declared_service, id=declared_service.name) for declared_service in FIRST_OF_EACH_MODULE.values()],
 )
-def test_a_run_over_http_gives_the_verdicts_of_the_run_in_memory(declared_service):
+def test_a_run_over_http_gives_the_declared_verdicts(declared_service):
     """For one service of each module of services a run of pytest over HTTP gives the verdicts that it declares.
 
-    The proof tries services in memory, so this shows that nothing is lost on the way. One request is sent at a time,
-    unless the fault needs parallel requests.
+    The proof tries services in memory, so this shows that a run of a user comes to the same result. One request is
+    sent at a time, unless the fault needs parallel requests. The verdicts are compared with those of the plain
+    sandbox, because what the sandbox lacks, too, is no fault of the service.
     """
     one_at_a_time = () if declared_service.parallel else ("--parallel=1",)
     trial = try_service(declared_service.service_class(), *one_at_a_time, environment=declared_service.environment)
-    is_lawful = declared_service.name in VARIANTS.declared_services
     plain_trial = trial_of_plain_sandbox(declared_service.environment, on_the_wire=True)
 
-    difference = (
-        difference_of_conforming_service(declared_service, trial)
-        if is_lawful
-        else difference_of_faulty_service(declared_service, trial, plain_trial)
-    )
+    if is_variant(declared_service):
+        difference = difference_of_conforming_service(declared_service, trial)
+    else:
+        difference = difference_of_faulty_service(declared_service, trial, plain_trial)
 
     assert not difference.lines()
 
 
-@pytest.mark.parametrize(
-    ("declared_service", "rules"),
-    [
-        pytest.param(
-            declared_service,
-            frozenset(rule for rule, broken_by in SERVICE_BY_RULE.items() if broken_by is declared_service),
-            id=name,
-        )
-        for name, declared_service in {
-            declared_service.name: declared_service for declared_service in SERVICE_BY_RULE.values()
-        }.items()
-    ],
-)
-def test_the_gate_names_a_rule_that_always_holds(declared_service, rules, monkeypatch):
+def rules_by_service() -> dict[str, tuple[DeclaredService, frozenset[str]]]:
+    """A service and the rules that it stands for, by its name. Together the services break every rule."""
+    rules: dict[str, set[str]] = {}
+    for rule, declared_service in SERVICE_BY_RULE.items():
+        rules.setdefault(declared_service.name, set()).add(rule)
+    return {
+        declared_service.name: (declared_service, frozenset(rules[declared_service.name]))
+        for declared_service in SERVICE_BY_RULE.values()
+    }
+
+
+@pytest.mark.parametrize(("declared_service", "rules"), rules_by_service().values(), ids=rules_by_service().keys())
+def test_the_proof_names_a_rule_that_never_finds_a_fault(declared_service, rules, monkeypatch):
     """If a rule never finds a fault any more, the proof names the requirement of this rule as missed.
 
-    A rule is a function that judges one requirement. Here it is replaced by a function that finds nothing.
+    A rule is a function that judges one requirement. Here the rules that the service breaks are replaced by functions
+    that find nothing.
     """
     plain_trial = trial_of_plain_sandbox(declared_service.environment)
-    declared = declared_service.fails | declared_service.warns
     for rule in rules:
         monkeypatch.setitem(RULES, rule, lambda exchange: None)
+    service = declared_service.service_class()
 
-    make_trial = (
-        trial_by_replay if declared_service.gets_the_requests_of_the_sandbox else partial(try_in_memory, ids=declared)
-    )
-    difference = difference_of_faulty_service(
-        declared_service, make_trial(declared_service.service_class(), declared_service.environment), plain_trial
-    )
+    if declared_service.gets_the_requests_of_the_sandbox:
+        trial = trial_by_replay(service, declared_service.environment)
+    else:
+        declared_ids = declared_service.fails | declared_service.warns
+        trial = try_in_memory(service, declared_service.environment, ids=declared_ids)
+    difference = difference_of_faulty_service(declared_service, trial, plain_trial)
 
     assert difference.missing == rules, difference.lines()
 
@@ -290,23 +280,28 @@ SERVICE_WITHOUT_DIGIT = DeclaredService(
     "none",
     fails=frozenset({"executePix.digit.present"}),
 )
+"""A service that declares to fail the requirement executePix.digit.present."""
 
 
 @pytest.mark.parametrize(
     "trial",
-    [Trial(7, {}, 3, ()), Trial(3, {}, 3, ("the suite failed",)), Trial(0, {}, 0, ())],
+    [
+        Trial(exit_status=7, results={}, requests=3, errors=()),
+        Trial(exit_status=3, results={}, requests=3, errors=("the suite failed",)),
+        Trial(exit_status=0, results={}, requests=0, errors=()),
+    ],
     ids=["exit status 7: unreachable", "the suite failed", "no request was sent"],
 )
-def test_a_run_without_a_verdict_turns_the_gate_red(trial):
+def test_the_proof_is_red_if_a_run_comes_to_no_verdict(trial):
     """The proof is red if the run against one of its services came to no verdict, because it says nothing then."""
     difference_of_faulty = difference_of_faulty_service(SERVICE_WITHOUT_DIGIT, trial, EMPTY_TRIAL)
-    difference_of_lawful = difference_of_conforming_service(SERVICE_WITHOUT_DIGIT, trial)
+    difference_of_conforming = difference_of_conforming_service(SERVICE_WITHOUT_DIGIT, trial)
 
     assert difference_of_faulty.died
-    assert difference_of_lawful.died
+    assert difference_of_conforming.died
 
 
-def test_a_mutant_that_changes_nothing_turns_the_gate_red():
+def test_the_proof_is_red_if_a_fault_changes_no_verdict():
     """The proof is red if a service that is wrong on purpose gets the verdicts of the plain sandbox, or declares no
     requirement.
     """
@@ -323,7 +318,7 @@ def test_a_mutant_that_changes_nothing_turns_the_gate_red():
     assert difference_of_silent.lines() == ["declares no requirement that fails or warns"]
 
 
-def test_the_gate_is_red_if_a_requirement_is_not_exercised():
+def test_the_proof_is_red_if_a_requirement_is_not_tested():
     """The proof is red if a requirement was not tested, unless the service declares in `hides` that it cannot be
     tested.
 
@@ -333,26 +328,33 @@ def test_the_gate_is_red_if_a_requirement_is_not_exercised():
     not_exercised = {id: RequirementResult(id, Verdict.NOT_EXERCISED, "") for id in ("executePix.json",)}
     hiding = replace(SERVICE_WITHOUT_DIGIT, hides=("executePix.json",))
 
-    trial_of_all = Trial(0, exercised, 1, ())
-    trial_without_json = Trial(0, exercised | not_exercised, 1, ())
+    trial_of_all = Trial(exit_status=0, results=exercised, requests=1, errors=())
+    trial_without_json = replace(trial_of_all, results=exercised | not_exercised)
 
-    assert difference_of_faulty_service(SERVICE_WITHOUT_DIGIT, trial_without_json, EMPTY_TRIAL).lost == {
-        "executePix.json"
-    }
-    assert difference_of_conforming_service(SERVICE_WITHOUT_DIGIT, trial_without_json).lost == {"executePix.json"}
-    assert difference_of_faulty_service(hiding, trial_of_all, EMPTY_TRIAL).stale == ("executePix.json",)
-    assert not difference_of_conforming_service(hiding, trial_without_json).lost
+    difference_of_faulty = difference_of_faulty_service(SERVICE_WITHOUT_DIGIT, trial_without_json, EMPTY_TRIAL)
+    difference_of_conforming = difference_of_conforming_service(SERVICE_WITHOUT_DIGIT, trial_without_json)
+    difference_of_hiding_that_was_tested = difference_of_faulty_service(hiding, trial_of_all, EMPTY_TRIAL)
+    difference_of_hiding = difference_of_conforming_service(hiding, trial_without_json)
+
+    assert difference_of_faulty.lost == {"executePix.json"}
+    assert difference_of_conforming.lost == {"executePix.json"}
+    assert difference_of_hiding_that_was_tested.stale == ("executePix.json",)
+    assert not difference_of_hiding.lost
 
 
-def test_the_gate_is_red_if_a_parallel_fault_shows_without_parallel_requests():
-    """The proof is red if a fault that is declared as parallel shows while one request is sent at a time."""
+def test_the_proof_is_red_if_a_parallel_fault_shows_without_parallel_requests():
+    """The proof is red if a fault that is declared as parallel shows while one request is sent at a time.
+
+    A parallel fault declares what fails while several requests are in flight. With one request at a time it must not
+    differ from the plain sandbox, so any failure counts as "not declared".
+    """
+    parallel_fault = replace(SERVICE_WITHOUT_DIGIT, parallel=True)
     results = {"executePix.digit.present": RequirementResult("executePix.digit.present", Verdict.FAIL, "")}
+    failing_trial = Trial(exit_status=1, results=results, requests=1, errors=())
     plain_trial = trial_of_plain_sandbox("sandbox")
 
-    difference_of_failing = difference_with_one_request_at_a_time(
-        SERVICE_WITHOUT_DIGIT, Trial(1, results, 1, ()), EMPTY_TRIAL
-    )
-    difference_of_passing = difference_with_one_request_at_a_time(SERVICE_WITHOUT_DIGIT, plain_trial, plain_trial)
+    difference_of_failing = difference_with_one_request_at_a_time(parallel_fault, failing_trial, EMPTY_TRIAL)
+    difference_of_passing = difference_with_one_request_at_a_time(parallel_fault, plain_trial, plain_trial)
 
     assert difference_of_failing.lines() == ["fails or warns, and is not declared: executePix.digit.present"]
     assert not difference_of_passing
@@ -364,10 +366,14 @@ def test_the_gate_is_red_if_a_parallel_fault_shows_without_parallel_requests():
 @pytest.mark.parametrize(
     ("expected_services", "is_written"),
     [(["WithoutDigit"], True), (["WithoutDigit", "Another"], False), ([], False)],
-    ids=["all services were tried", "one service was not tried", "only a part of the services was chosen"],
+    ids=["all services were tried", "one service was not tried", "not all services of the proof are to be tried"],
 )
-def test_the_summary_is_of_every_service(expected_services, is_written, tmp_path, monkeypatch):
-    """The summary of the proof is written only if every service was tried. Here WithoutDigit was tried alone."""
+def test_the_summary_is_written_if_every_service_was_tried(expected_services, is_written, tmp_path, monkeypatch):
+    """The summary of the proof is written only if every service was tried. Here WithoutDigit was tried alone.
+
+    Each result has a list of the services that the proof is to try (`expected`). The list is empty if not all services
+    of the proof are to be tried, so then no summary is written.
+    """
     monkeypatch.setattr(matrix, "SUMMARY", tmp_path / "summary.json")
     result_of_service = {
         "name": "WithoutDigit", "registry": "mutants", "parallel": False, "declared": ["executePix.digit.present"], "right": True,

@@ -95,7 +95,7 @@ def clean_environment(**variables: str) -> dict[str, str]:
 
 
 @contextmanager
-def suite_in_background(profile: Path, *options: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+def suite_that_is_killed_at_the_end(profile: Path, *options: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
     """Start a run that goes on while the test does. It is killed when the block ends."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *pytest_arguments(profile, *options)],

@@ -89,7 +89,10 @@ def test_a_401_refuses_the_token(response, is_refused):
     ],
 )
 def test_a_200_is_a_refusal_only_with_another_code_than_0_and_without_a_sign_of_success(body, is_refusing):
-    """A sign of success is the status DONE of this transfer, or a `Success` that is true."""
+    """A sign of success is the status DONE of this transfer, or a `Success` that is true.
+
+    The code must be a number. A code that is a text breaks the envelope, so it decides nothing.
+    """
     assert is_refusal(answer("executePix", body).response) is is_refusing
 
 

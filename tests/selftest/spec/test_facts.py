@@ -82,9 +82,10 @@ def test_two_answers_contradict_each_other_at_a_place_without_a_common_type(body
 
 @pytest.mark.parametrize(("first_body", "second_body"), COMPATIBLE_BODIES.values(), ids=COMPATIBLE_BODIES)
 def test_two_answers_do_not_contradict_each_other_at_a_place_that_may_vary(first_body, second_body):
-    """The suite compares how a service answered in an earlier run and now. Here only one answer has a place, or it varies.
+    """The suite compares how a service answered in an earlier run and now. Here neither answer contradicts the other one.
 
-    Neither of the two answers contradicts the other one.
+    Some places are in one of the two answers only, such as the items of an array that is empty in the other one. A member
+    that not every item has may be missing, and a page of a list may have a cursor or not.
     """
     assert contradicting_places(first_body, second_body) == []
     assert contradicting_places(second_body, first_body) == []
@@ -133,17 +134,32 @@ def test_the_facts_of_an_answer_do_not_show_names_that_may_be_data(name):
     assert text_of_facts({name: {"account": 1}, "total": 1}) == "/*/account number, /total number"
 
 
+def redact_saldo(text):
+    """The text without `saldo`, which is a key of the profile here."""
+    return text.replace("saldo", "<key>")
+
+
 def test_names_that_are_known_secrets_become_a_star():
-    """The text `saldo` is a secret of the run here, so its redaction changes it. It becomes `*` at any depth of a place.
+    """A name in a place that is a secret of the run (here `saldo`) becomes `*` at any depth of the place.
 
-    So does 0001-77, which may be data. A fact about a place that is a secret as a whole is left out.
+    So does 0001-77, because a name of digits may be data. A fact is a place in an answer and the type of its value.
     """
-    recorded_facts = frozenset({("", "200 saldo"), ("/data/saldo/0001-77/*/id", "string"), ("/saldo", "absent")})
+    recorded_facts = frozenset({("/data/saldo/0001-77/*/id", "string")})
 
-    assert redacted_facts(recorded_facts, lambda text: text.replace("saldo", "<key>")) == {
-        ("", "200 <key>"),
-        ("/data/*/*/*/id", "string"),
-    }
+    assert redacted_facts(recorded_facts, redact_saldo) == {("/data/*/*/*/id", "string")}
+
+
+def test_a_known_secret_in_a_value_is_redacted():
+    """A fact without a place has the status and the media type of the answer. A secret in them is redacted as a text."""
+    assert redacted_facts(frozenset({("", "200 saldo")}), redact_saldo) == {("", "200 <key>")}
+
+
+def test_a_fact_about_a_place_that_is_only_a_secret_is_left_out():
+    """If the name at the top of an answer is a secret and its value is absent, the whole fact is left out.
+
+    With `*` as its place it would say nothing.
+    """
+    assert redacted_facts(frozenset({("/saldo", "absent")}), redact_saldo) == set()
 
 
 FACTS_OF_TWO_ANSWERS = (

@@ -78,7 +78,7 @@ def test_a_finding_without_a_template_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("entry", "part_that_is_cut"),
+    ("entry", "part_that_is_wrong"),
     [
         ("cut: {expected: JSON, got: none, and no body}", "and no body"),
         ("cut: {expected: JSON, gott: none}", "gott"),
@@ -87,15 +87,17 @@ def test_a_finding_without_a_template_is_an_error():
     ],
     ids=["a comma without quotes", "a misspelled name", "a number", "an empty text"],
 )
-def test_a_template_that_yaml_reads_in_another_way_is_refused(entry, part_that_is_cut, tmp_path, monkeypatch):
-    """spec/findings.yaml has the words for each finding. A comma in a text without quotes would end it in silence.
+def test_a_template_that_yaml_reads_in_another_way_is_refused(entry, part_that_is_wrong, tmp_path, monkeypatch):
+    """spec/findings.yaml has the words for each finding. YAML may read an entry in another way than it was meant.
 
-    The error names the entry and the part, and says that the text needs quotes.
+    A comma in a text without quotes ends the text and begins a new part, and a number is no text. The error names the
+    entry and the wrong part, and says that the text needs quotes.
     """
     code, _, _ = entry.partition(":")
     file = tmp_path / "findings.yaml"
     file.write_text(f'whole: {{expected: JSON, says: "not JSON, at all"}}\n{entry}\n')
     monkeypatch.setattr(findings, "TEMPLATES", file)
+    read_templates = templates.__wrapped__  # without the cache, which has the templates of the project
 
-    with pytest.raises(ValueError, match=rf"^findings\.yaml: {code}: .*, got '{part_that_is_cut}': .* needs quotes$"):
-        templates.__wrapped__()
+    with pytest.raises(ValueError, match=rf"^findings\.yaml: {code}: .*, got '{part_that_is_wrong}': .* needs quotes$"):
+        read_templates()

@@ -24,7 +24,8 @@ READ, READ_AFTER_CHANGES, BALANCE = exchange(1), exchange(2, purpose=AFTER_CHANG
 def test_exchanges_are_asked_for_by_operation_and_purpose():
     """A log has the exchanges of a run: each request with its answer. A purpose says why a request was sent.
 
-    READ and BALANCE have the purpose WITH_TOKEN. The exchanges are given in the order in which they were sent.
+    READ and BALANCE have the purpose WITH_TOKEN. The exchanges are given in the order in which they were sent. Who asks
+    for no purpose gets no exchange, because each test judges exchanges of chosen purposes.
     """
     log = Log([READ, READ_AFTER_CHANGES, BALANCE])
 

@@ -65,6 +65,7 @@ def test_a_refusal_breaks_no_rule_about_successes(status):
         ("qa@bank.example", "q***@bank.example", Conclusion.HOLDS),
         ("13579246828", None, Conclusion.HOLDS),
         ("13579246828", "135.xxx.xxx-28", Conclusion.HOLDS),
+        ("13579246828", "XXX.792.468-XX", Conclusion.INCONCLUSIVE),
         ("13579246828", "XXX.579.246-XX", Conclusion.INCONCLUSIVE),
         ("13579246828", "***********", Conclusion.INCONCLUSIVE),
         ("13579246828", 13579246828, Conclusion.INCONCLUSIVE),
@@ -78,9 +79,10 @@ def test_a_refusal_breaks_no_rule_about_successes(status):
         "a part of the address is hidden",
         "null",
         "the middle of the number is hidden",
-        "both ends of the number are hidden",
+        "both ends of the number are hidden: six digits in a row may be of another number",
+        "both ends are hidden, and the digits shown stand at other places of the number",
         "the whole number is hidden",
-        "a JSON number",
+        "a JSON number: its type is judged by another requirement",
         "no key was sent",
         "an empty key",
         "another key",
@@ -89,7 +91,7 @@ def test_a_refusal_breaks_no_rule_about_successes(status):
 def test_the_field_key_of_a_registration_is_the_key_that_was_sent(key_sent, key_in_answer, conclusion):
     """The answer may write the key in another form or hide a part of it. Another key deviates from the requirement.
 
-    If it cannot be told, the judgement is inconclusive.
+    If too little of the key is shown, or it has another type, the judgement is inconclusive.
     """
     exchange = registration(
         {**REGISTRATION_RESULT, "Key": key_in_answer}, sent={"pixKeyType": "CPF", "pixKey": key_sent}

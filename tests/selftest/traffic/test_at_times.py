@@ -67,7 +67,8 @@ REFUSALS_WITH_ANOTHER_CAUSE = {
 def test_refusals_with_another_cause_are_not_counted(log):
     """A refused token does not count as refused at times if there is another cause for the refusals.
 
-    A conforming service refuses for that cause, too.
+    Such a cause is a token that expired, or a lock-out of the client after it sent wrong tokens. A conforming service
+    refuses for that cause, too.
     """
     at_times = refused_at_times(log, "executePix", REFUSALS_OF_THE_TOKEN)
 

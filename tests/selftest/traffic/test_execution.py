@@ -46,10 +46,11 @@ def test_every_other_code_is_executed_last():
         assert set(purposes) == {Execution.UNAUTHORIZED_BEFORE_EXECUTION}
 
 
-def test_after_the_first_execution_come_an_offer_and_the_first_code_without_the_valid_token():
-    """Right after the first execution another code is sent with a wrong token: a service may remember whom it granted one.
+def test_after_the_first_execution_two_codes_are_sent_without_the_valid_token():
+    """Right after the first execution another code is sent with a wrong token, before it is executed.
 
-    Then the first code goes once without a token and once with a wrong one, because a cache may answer anybody.
+    A service may remember to which client it allowed an execution. Then the first code is sent once without a token and
+    once with a wrong one, because a cache may answer anybody.
     """
     log = sent_to_the_sandbox("sandbox").session.door.log
     first_execution, *_ = log.of("executePix", Execution.SUPPLIED)

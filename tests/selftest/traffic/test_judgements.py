@@ -1,7 +1,8 @@
 """Judgements about several answers together.
 
 `none_granted` says whether a request without a valid token was granted. `token_is_required` compares such answers with
-those to valid requests. The last tests are about deviations in parallel requests, and about refused codes.
+those to valid requests. The last tests are about deviations in parallel requests, about refused codes, and about
+prepared transfers.
 """
 
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 from environments.door.prepared import Prepared
 from spec.findings import Conclusion
 from spec.rules.reproduction import Reproduction
-from tests.harness.finishing import _codes_refused
+from tests.harness.finishing import _codes_refused, _reason_in_words
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration
 from tests.traffic.judgements import none_granted, token_is_required
 
@@ -117,7 +118,7 @@ def test_of_many_forms_that_are_let_in_six_are_named():
 
 
 def test_a_registration_that_does_not_deviate_alone_has_a_finding_that_says_so():
-    """A finding says that the deviation was not seen alone if the same request, sent alone, is as documented.
+    """A finding says "only beside other requests" if the same request, sent alone, is answered as documented.
 
     `beside` is the number of other requests on the wire. The status 201 is not documented.
     """
@@ -125,20 +126,24 @@ def test_a_registration_that_does_not_deviate_alone_has_a_finding_that_says_so()
     alone = registration()
     judgement = Reproduction([beside_another, alone]).judge("registerPixKey.status", beside_another)
 
-    assert [finding.alone for finding in judgement.findings] == [False]
+    only_beside_others = [not finding.alone for finding in judgement.findings]
+
+    assert only_beside_others == [True]
 
 
 def test_an_execution_of_another_code_is_no_repetition():
-    """A finding about an execution does not say that the deviation was not seen alone: no execution is sent twice.
+    """A finding about an execution never says "only beside other requests", because no execution is sent twice.
 
-    A later execution has another code, and shows nothing about the first one. `beside` is the number of other requests
-    on the wire. The status 201 is not documented.
+    A later execution has another code. It shows nothing about the first one, even if it is sent alone and conforms.
+    `beside` is the number of other requests on the wire. The status 201 is not documented.
     """
     beside_another = execution(status=201, beside=1)
     of_another_code_alone = execution(path="/v1/execute/pix/TX-2")
     judgement = Reproduction([beside_another, of_another_code_alone]).judge("executePix.status", beside_another)
 
-    assert [finding.alone for finding in judgement.findings] == [True]
+    only_beside_others = [not finding.alone for finding in judgement.findings]
+
+    assert only_beside_others == [False]
 
 
 _DOOR = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared(), unknown_outcomes=[]))
@@ -163,3 +168,18 @@ def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, 
     successful_execution = execution(EXECUTION_RESULT)
 
     assert list(map(str, _codes_refused(_DOOR, [refused_execution, successful_execution]))) == notes
+
+
+@pytest.mark.parametrize(
+    ("reason", "in_words"),
+    [("", ""), ("its code was not sent", "its account is synthetic")],
+    ids=["executed", "not executed"],
+)
+def test_a_transfer_that_was_executed_has_no_reason_why_it_was_not(reason, in_words):
+    """The report gives a reason only for a prepared transfer that was not executed, also if an invalid request prepared it.
+
+    The recorded reason is empty if the transfer was executed, or may have been.
+    """
+    preparation = answer("transferP2p", {"code": 0, "data": {}}, valid=False)
+
+    assert str(_reason_in_words(preparation, reason, ["99999"])) == in_words

@@ -198,23 +198,24 @@ def test_after_a_503_the_repetition_is_observed(exchanges, observed_exchanges):
     assert observed_in_log("executePix.unknownCode", Log(exchanges)).exchanges == observed_exchanges
 
 
-def test_a_deletion_for_a_synthetic_account_stands_for_its_class():
-    """Of two deletions with the same unusual body, the one that shows more is observed.
+def test_of_two_deletions_with_the_same_unusual_body_one_is_observed():
+    """Of two deletions with the same unusual body, only one is observed, so that runs can be compared.
 
-    On a sandbox such bodies go to the account of the profile and to one that nobody has. An empty body is observed at the
-    account that nobody has, and an unreadable one at the account of the profile.
+    On a sandbox such a body goes to the account of the profile, and to an account that nobody has. Outside a sandbox an
+    empty body goes only to the account that nobody has, because a service might delete all keys. So this one is
+    observed. A body that is cut short goes to the account of the profile everywhere, and an existing account shows more.
     """
 
-    def deletion(number, body_in_words, account, status):
+    def deletion(number, *, body_in_words, account, status):
         path = f"/v1/pix/keys/{account}"
         exchange = answer("deletePixKey", {}, status=status, valid=False, path=path, method="DELETE")
         return replace(exchange, unusual=("body", body_in_words), purpose=Invalid.IS_OBSERVED, number=number)
 
     of_profile, of_nobody = "ac-0001", f"{SYNTHETIC_PREFIX}account"
-    empty_for_nobody = deletion(1, "empty", of_nobody, 404)
-    empty_for_profile = deletion(2, "empty", of_profile, 400)
-    cut_for_profile = deletion(3, "cut short", of_profile, 400)
-    cut_for_nobody = deletion(4, "cut short", of_nobody, 404)
+    empty_for_nobody = deletion(1, body_in_words="empty", account=of_nobody, status=404)
+    empty_for_profile = deletion(2, body_in_words="empty", account=of_profile, status=400)
+    cut_for_profile = deletion(3, body_in_words="cut short", account=of_profile, status=400)
+    cut_for_nobody = deletion(4, body_in_words="cut short", account=of_nobody, status=404)
     log = Log([empty_for_nobody, empty_for_profile, cut_for_profile, cut_for_nobody])
 
     assert observed_in_log("deletePixKey.refusal", log).exchanges == [empty_for_nobody, cut_for_profile]
@@ -245,10 +246,10 @@ def test_an_unusual_code_is_observed_if_there_is_no_unknown_one_to_compare_with(
 
 def test_an_unusual_account_is_not_compared_with_an_unknown_code():
     """The answer to a read of an unusual account is observed, even if a code that nobody has is answered alike."""
-    read_with_quotes = replace(CODE_WITH_QUOTES, operation="getBalance")
+    read_with_quotes = replace(CODE_WITH_QUOTES, operation="getBalance", unusual=("accountId", "with quotes"))
     observed = observed_texts("getBalance.refusal", [UNKNOWN_CODE, read_with_quotes])
 
-    assert observed == {"transactionId: with quotes": [answer_of(read_with_quotes)]}
+    assert observed == {"accountId: with quotes": [answer_of(read_with_quotes)]}
 
 
 @pytest.mark.parametrize(
@@ -261,9 +262,10 @@ def test_an_unusual_account_is_not_compared_with_an_unknown_code():
     ids=["RANDOM without a key", "RANDOM with digits", "CPF with digits"],
 )
 def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, observed):
-    """The observed format of a RANDOM key is the one that the service accepts, and for other types it is which ones.
+    """For a RANDOM key the observed value is the format of the key that the service accepts, by the type as the situation.
 
-    Keys of other types may be accepted in several formats, so each format is a situation of its own.
+    Keys of another type may be accepted in several formats. So the format is a part of the situation, which is what was
+    asked, and the observed value is "accepted". The observed values are listed by their situation.
     """
     assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body)]) == observed
 
@@ -315,12 +317,15 @@ PREPARATIONS = [preparation("createPix", 3, status="OPEN"), preparation("transfe
 
 
 def test_the_status_after_an_execution_is_observed_by_the_operation_that_prepared_it():
-    """The status in an execution result is observed for the operation that prepared the transfer: the first one here."""
-    execution_of_first = execution_with(Execution.PREPARED, number=5, status="CONFIRMED")
+    """The status in an execution result is observed for the operation that prepared the transfer.
 
-    assert observed_texts("executePix.status.values", [*PREPARATIONS, execution_of_first]) == {
-        "createPix": ["CONFIRMED"]
-    }
+    Here createPix prepared the transfer that is executed, and transferP2p prepared another one.
+    """
+    prepared_by_create_pix, prepared_by_transfer_p2p = PREPARATIONS
+    execution_of_first = execution_with(Execution.PREPARED, number=5, status="CONFIRMED")
+    exchanges = [prepared_by_create_pix, prepared_by_transfer_p2p, execution_of_first]
+
+    assert observed_texts("executePix.status.values", exchanges) == {"createPix": ["CONFIRMED"]}
 
 
 def test_the_status_before_an_execution_is_that_of_the_answer_that_prepared_it():
@@ -395,9 +400,16 @@ def test_a_status_of_one_word_in_capitals_is_observed_as_it_is(status):
     assert status_as_shown(status) == status
 
 
-@pytest.mark.parametrize("status", ["ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica"])
+@pytest.mark.parametrize(
+    "status",
+    ["ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica"],
+    ids=["an underscore", "two words", "a capital at first", "small letters", "a digit", "hyphens"],
+)
 def test_a_status_that_may_name_a_person_is_another_text(status):
-    """A value of `status` that may name a person is observed as "another text", because reports show no names."""
+    """A value of `status` that is not one word in capitals may name a person, and is observed as "another text".
+
+    Reports show no names.
+    """
     assert status_as_shown(status) == "another text"
 
 

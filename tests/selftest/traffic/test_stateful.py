@@ -138,7 +138,8 @@ class LosesKeys(Service):
 def test_a_key_that_an_execution_takes_away_is_a_warning():
     """If a key disappears from the list after an execution, that is a warning and not a failure.
 
-    The interface document does not say that a registered key stays in the list.
+    The interface document does not say that a registered key stays in the list. The warning belongs to the requirement
+    that the list of keys exists, because no other requirement is about the content of the list.
     """
     trial = sent_in_memory(LosesKeys(), generated=True, ids={"executePix.status", "registerPixKey.status"}).judge()
 

@@ -16,15 +16,34 @@ def test_each_sign_of_ascii_is_there():
     assert signs_of_ascii - {"-"} <= set(ALL_SPECIAL + ALL_UNUSUAL)
 
 
-def test_unusual_characters_are_of_many_sorts():
-    """The text of unusual characters has controls, marks that combine with a letter, scripts from left to right and from
-    right to left, and a character outside the basic plane of Unicode (above U+FFFF).
-    """
-    categories_of_unicode = {unicodedata.category(character) for character in ALL_UNUSUAL}
-    writing_directions = {unicodedata.bidirectional(character) for character in ALL_UNUSUAL}
+CATEGORIES_OF_UNICODE = {
+    "Cc",  # control characters
+    "Cf",  # invisible marks, such as one that reorders text
+    "Mn",  # marks that combine with a letter
+    "Lo",  # letters without capitals, such as those of Arabic
+    "Nd",  # digits of other scripts
+    "No",  # other numbers, such as ½
+    "So",  # symbols, such as emoji
+    "Zs",  # blanks of other widths
+    "Zl",  # line separators
+}
+WRITING_DIRECTIONS = {
+    "L",  # from left to right
+    "R",  # from right to left
+    "AN",  # Arabic numbers
+}
 
-    assert {"Cc", "Cf", "Mn", "Lo", "Nd", "No", "So", "Zs", "Zl"} <= categories_of_unicode
-    assert {"L", "R", "AN"} <= writing_directions
+
+def test_unusual_characters_are_of_many_sorts():
+    """The text of unusual characters has characters of these categories of Unicode, and of both writing directions.
+
+    It also has a character outside the basic plane of Unicode (above U+FFFF).
+    """
+    categories = {unicodedata.category(character) for character in ALL_UNUSUAL}
+    directions = {unicodedata.bidirectional(character) for character in ALL_UNUSUAL}
+
+    assert categories >= CATEGORIES_OF_UNICODE
+    assert directions >= WRITING_DIRECTIONS
     assert max(ALL_UNUSUAL) > "\uffff"
 
 

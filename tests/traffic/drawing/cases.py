@@ -102,12 +102,14 @@ class Drawing:
     def _with_several_unusual_members(self, operation: str, seed: str, count: int) -> list[Case]:
         """Requests with several unusual members each: as many as `count` or a few more, of which some may be equal.
 
-        Empty if the body of the operation has fewer than two members. Hypothesis draws whole rounds: lists of requests
-        in which each member has each value once. In this way a few requests are enough to try each value in each
-        member. `combining.py` says why the further rounds have more values than the first one.
+        Empty if the body of the operation has fewer than two members. First come a few requests that are the same in
+        every run. Then Hypothesis draws whole rounds: lists of requests in which each member has each value once. In
+        this way a few requests are enough to try each value in each member. `combining.py` says why the further rounds
+        have more values than the first one.
         """
         if count < 1 or not has_several_members(operation, self._profile):
             return []
+        # A round has one request for each value, so that these rounds alone have enough requests.
         number_of_further_rounds = math.ceil(count / len(VALUES_OF_FURTHER_ROUNDS))
         first_round = rounds(operation, self._profile, VALUES)
         further_rounds = rounds(operation, self._profile, VALUES_OF_FURTHER_ROUNDS)

@@ -15,8 +15,8 @@ from tests.traffic.unusual_texts import LENGTHS, ONE_DIGIT, SPECIAL
 _SIZES = (0.001, 2**31, 2**63)
 """Limits between the sizes of numbers: less than a cent, 32 bits, 64 bits."""
 _Kinds = dict[str, str]
-"""By member of the body, the kind of its value, such as "digits" or "negative usual int". The empty name stands for the
-path parameter."""
+"""By member of the body, the kind of its value, such as "digits" or "zero". The empty name stands for the path
+parameter."""
 
 
 def kinds_of_values(case: Case) -> _Kinds:

@@ -1,7 +1,7 @@
 """Sequences of steps that Hypothesis draws, and shorter sequences that still show a finding.
 
-A step is a request, such as a registration or a read. `stateful.py` has the steps, sends the sequences and judges the
-answers.
+A step is a request, such as a registration or a read. `sequences.py` has the steps and sends a sequence, and
+`stateful.py` judges the answers.
 """
 
 from __future__ import annotations

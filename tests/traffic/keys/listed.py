@@ -519,7 +519,7 @@ def granted_but_not_listed(log: Log, profile: Profile) -> list[Exchange]:
 # -- keys of the profile that a run does not register ---------------------------------------------------------------
 
 
-def types_not_registered(log: Log, profile: Profile) -> dict[str, Text]:
+def reasons_of_types_left_out(log: Log, profile: Profile) -> dict[str, Text]:
     """By key type, the reason why the run registers no key of this type; the tests of the type are out of scope.
 
     The profile says that the account may have no such key. Or a list showed each key of this type before the run, so

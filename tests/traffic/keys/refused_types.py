@@ -111,8 +111,9 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
     if deviations_if_more_is_needed(log) or refusal not in _REFUSALS_PERHAPS_ABOUT_THE_TYPE:
         return
 
-    # A 400 or a 415 may be passing, because an account may be busy. After any other refusal, such as a 403 (forbidden),
-    # a repetition would show nothing new. Then only the list is read: it may show that the refused key is registered.
+    # A 400, 422 or 415 may be passing, because an account may be busy. After any other refusal, such as a 403
+    # (forbidden), a repetition would show nothing new. Then only the list is read: it may show that the refused key is
+    # registered.
     may_be_passing = refusal in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
     # If the run cannot find the value of a RANDOM key, it cannot delete the key. Then it asks for no second one.
     may_ask_again = key_type != "RANDOM" or not registrar.has_random_key_of_unknown_value()
@@ -151,7 +152,7 @@ def _register_another_type_again(registrar: Registrar, key_type: str) -> None:
     sent.
     """
     log = registrar.log
-    registrations = accepted_registrations(log) + _registrations_of_open_types(log)
+    registrations = accepted_registrations(log) + _registrations_of_lower_case_and_number_types(log)
     for accepted in filter(registered, registrations):
         if type_sent(accepted) == key_type:
             continue
@@ -275,8 +276,8 @@ def _sent_again(log: Log, key_type: str) -> list[Exchange]:
     return [exchange for exchange in repetitions if type_sent(exchange) == key_type]
 
 
-def _registrations_of_open_types(log: Log) -> list[Exchange]:
-    """The registrations of types that the interface document leaves open: in lower case, and numbers.
+def _registrations_of_lower_case_and_number_types(log: Log) -> list[Exchange]:
+    """The registrations whose type is in lower case or a number. The interface document does not say if they are valid.
 
     A service may accept them. Then they show that the account takes keys.
     """
@@ -331,7 +332,8 @@ def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> lis
     next_registration = next((exchange for exchange in later if exchange.number > last_number), None)
     if next_registration is None or next_registration.purpose is not Registering.OF_ANOTHER_TYPE:
         return []
-    for candidate in accepted_registrations(log) + _registrations_of_open_types(log):
+    # Types in lower case and numbers are no documented types, so `accepted_registrations` does not have them.
+    for candidate in accepted_registrations(log) + _registrations_of_lower_case_and_number_types(log):
         is_before = candidate.number < next_registration.number
         has_same_body = candidate.request.body == next_registration.request.body
         if is_before and has_same_body and registered(candidate):

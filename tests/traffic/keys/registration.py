@@ -270,14 +270,16 @@ def _prepare_for_valid_registrations(context: _StepContext) -> None:
 
 
 def _register_keys_of_the_profile(context: _StepContext) -> None:
-    """Register each key of the profile twice, and delete it. RANDOM keys are registered in a later step.
+    """Register each key of the profile, register it a second time, and delete it. RANDOM keys have a later step.
 
-    Between the two registrations, requests without the valid token are sent with made-up keys.
+    The second registration shows how a key is answered that is registered already. Requests without the valid token go
+    between the two, with made-up keys: the service must not let them in because a valid request came right before.
     """
     for key in keys_with_a_value(context.keys):
         is_deleted = _register_and_delete(context.registrar, key, context.take_unsent_requests)
         if is_deleted:
-            context.registered_and_deleted.append(key)  # a later step registers it again
+            # It is free again, so `_register_keys_in_parallel` registers it once more (and deletes it).
+            context.registered_and_deleted.append(key)
 
 
 def _send_other_name_of_random(context: _StepContext) -> None:

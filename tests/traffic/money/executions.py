@@ -203,8 +203,8 @@ def _wrong_tokens_before_a_success(log: Log) -> set[_WrongToken]:
 def _is_of_prepared_code(execution: Exchange) -> bool:
     """True if the run prepared the code of this execution; False if the code is one of the profile.
 
-    An execution of a code of the profile with extra parts, such as a body, has another purpose than SUPPLIED. So the
-    question is only whether the purpose is PREPARED.
+    Also False for a prepared code that was sent with extra parts, such as a body: it has a purpose of its own
+    (PREPARED_WITH_EXTRA_PARTS).
     """
     return execution.purpose is Execution.PREPARED
 

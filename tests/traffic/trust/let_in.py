@@ -146,8 +146,8 @@ def _are_all_refused_for_the_token(answers: Sequence[Exchange], log: Log) -> boo
 def are_all_refused_in_first_series(log: Log, operation: str) -> bool:
     """True if each request without the valid token in the first series to an operation was refused.
 
-    This shows that the operation needs a token. A series is a read and three requests without the valid token, one
-    after the other on one connection.
+    This shows that the operation needs a token. A series is a read with the token, and then three requests without it,
+    on one connection. Only these three requests are looked at.
     """
     first_series = log.of(operation, *PURPOSES_IN_A_SERIES)[: len(PURPOSES_IN_A_SERIES)]
     return bool(first_series) and _are_all_refused_for_the_token(first_series, log)
@@ -156,8 +156,9 @@ def are_all_refused_in_first_series(log: Log, operation: str) -> bool:
 def are_only_some_refused_in_first_series(log: Log, operation: str) -> bool:
     """True if some requests of the first series to an operation were refused, and others were not.
 
-    A series is a read and three requests without the valid token, one after the other on one connection. More of them
-    are sent then, to see whether the answer depends on what the connection carried before.
+    A series is a read with the token, and then three requests without it, on one connection. Only these three
+    requests are looked at. If the service refuses some of them, more series are sent, to see whether the answer depends
+    on what the connection carried before.
     """
     first_series = log.of(operation, *PURPOSES_IN_A_SERIES)[: len(PURPOSES_IN_A_SERIES)]
     refused = [answer for answer in first_series if is_refused_for_the_token(answer, log)]

@@ -90,6 +90,14 @@ def test_an_option_gives_the_limit_of_executions(new_command, path):
     assert load(str(path)).limits.executions == 3
 
 
+def test_one_option_gives_several_limits(new_command, path):
+    """The option --limit=rate=5,executions=3 gives two limits, so the limit of executions is not given a second time."""
+    new_command(ADDRESS, "--prepare-with=createPix", "--count=8", "--limit=rate=5,executions=3")
+
+    limits = load(str(path)).limits
+    assert (limits.rate, limits.executions) == (5, 3)
+
+
 def test_a_profile_is_not_overwritten(new_command, path, tmp_path):
     """At the path of the new profile is a symbolic link. The command does not follow it, and says that the name is taken."""
     path.symlink_to(tmp_path / "target")

@@ -67,7 +67,7 @@ def test_the_message_of_a_requirement_has_the_observations_of_all_tests():
 
 
 def test_an_urgent_observation_is_also_a_note():
-    """An observation that is marked with `first` is urgent, so the report repeats it as a note of the run."""
+    """An observation that may cost money is urgent, so the report repeats it as a note of the run."""
     urgent = Observation(UNKNOWN_CODE, words_as_facts("MONEY MOVED TWICE"), "", may_cost_money=True)
 
     notes = [str(note.text) for note in result_of_run(run_with(urgent)).notes]

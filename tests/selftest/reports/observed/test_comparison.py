@@ -4,6 +4,7 @@ import copy
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -208,7 +209,14 @@ DRIFT_OF_CODE = DRIFT_OF_DATA | {"place": "/code"}
             "nothing newly fails; 2 are no longer exercised",
         ),
     ],
-    ids=str,
+    ids=[
+        "no change",
+        "a new warning, and drift in two places",
+        "other drift in the same place",
+        "the same drift",
+        "two new failures",
+        "two requirements are not tested any more",
+    ],
 )
 def test_the_last_line_counts_what_became_worse(changes_before, changes_after, last_line):
     """The last line of a comparison says what is worse in the second run: failures, warnings, and drift.
@@ -247,7 +255,7 @@ def test_a_run_is_compared_with_the_one_before_it():
 
 
 def test_a_run_that_the_user_names_is_always_compared():
-    """A run that the user names is compared, even if it is not comparable and another run is nearer."""
+    """A run that the user names is compared, even if it is not comparable and the run before is comparable."""
     run = run_in_folder(shared_run("failing").folder)
     run_with_another_selection = run.model_copy(update={"selection": "-k listAccounts"})
     run_that_the_user_names = EarlierRun.model_validate(RUN)
@@ -275,36 +283,62 @@ def test_a_name_and_a_version_of_another_run_have_a_closed_form():
     assert "Quintela" not in str(with_hostile_run.line)
 
 
-HOSTILE_TEXT = "konto-canary-4711 \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"
+ACCOUNT = "konto-canary-4711"
+HOSTILE_TEXT = f"{ACCOUNT} \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"
 
 
-def test_a_run_shows_changes_since_the_run_before(tmp_path):
-    """A run that is compared with another run shows the changes on the terminal and on the page, and nothing harmful of
-    the other run's file.
+@pytest.fixture(scope="module")
+def compared_run_and_the_next(tmp_path_factory):
+    """A run that is compared with a run of others, and the next run in the same folder.
 
-    The file of the other run has escape sequences, commands of CI systems, a script and an account number in its
-    texts. A worse comparison leaves the exit status 0. The next run in the folder is compared with this one.
+    Both select two requirements. The file of the other run has hostile texts: escape sequences, commands of CI systems, a
+    script and an account number. The other run tested executePix.document.masked, which these runs may not test.
     """
+    folder = tmp_path_factory.mktemp("compared")
     hostile_document = changed_document(environment={"name": HOSTILE_TEXT}, suite={"version": HOSTILE_TEXT})
-    (tmp_path / "other.json").write_text(json.dumps(hostile_document))
-    profile = {"accounts": ["konto-canary-4711"], "base_url": "embedded", "auth": None, "allow": ["read"]}
+    (folder / "other.json").write_text(json.dumps(hostile_document))
+    profile = {"accounts": [ACCOUNT], "base_url": "embedded", "auth": None, "allow": ["read"]}
     options = ("-k", "listAccounts.status or executePix.document")
-    named = run_with_files(tmp_path, Service, *options, f"--compare-with={tmp_path / 'other.json'}", **profile)
-    (line,) = (line for line in named.output.splitlines() if line.startswith("compared with "))
-    outputs = {path.name: path.read_text() for path in named.folder.iterdir()} | {"output": named.output}
-    outputs_with_the_account = [name for name, content in outputs.items() if "konto-canary-4711" in content]
-    control_character = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]")
-    outputs_with_control_characters = [name for name, content in outputs.items() if control_character.search(content)]
-    commands_of_ci = [text for text in named.output.splitlines() if text.lstrip().startswith("::") or "##[" in text]
-    is_worse = named.document["comparison"]["worse"]
-    next_run = run_with_files(tmp_path, Service, *options, **profile)
+    compared_run = run_with_files(folder, Service, *options, f"--compare-with={folder / 'other.json'}", **profile)
+    outputs = {path.name: path.read_text() for path in compared_run.folder.iterdir()} | {"output": compared_run.output}
+    document = compared_run.document
+    next_run = run_with_files(folder, Service, *options, **profile)
+    return SimpleNamespace(
+        status=compared_run.status, outputs=outputs, document=document, output_of_next=next_run.output
+    )
 
-    assert (is_worse, named.status) == (True, 0)
+
+def test_a_run_shows_changes_since_another_run(compared_run_and_the_next):
+    """A run that is compared with another run names the changes on the terminal and on the page.
+
+    The other run had tested executePix.document.masked, which the permissions of this run leave out: 1 requirement is
+    no longer exercised. That is worse, but the exit status stays 0.
+    """
+    run = compared_run_and_the_next
+    (line,) = (line for line in run.outputs["output"].splitlines() if line.startswith("compared with "))
+
     assert "(other environment, origin, selection and permissions): 1 no longer exercised" in line
-    assert "Change since another run" in outputs["report.html"]
-    assert outputs_with_the_account == outputs_with_control_characters == commands_of_ci == []
+    assert "Change since another run" in run.outputs["report.html"]
+    assert (run.document["comparison"]["worse"], run.status) == (True, 0)
+
+
+def test_nothing_harmful_of_the_other_run_is_shown(compared_run_and_the_next):
+    """No file and no output of a run has an account, control characters, commands or a script of the run to compare
+    with.
+    """
+    outputs = compared_run_and_the_next.outputs
+    control_character = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]")
+    lines = outputs["output"].splitlines()
+
+    assert [name for name, content in outputs.items() if ACCOUNT in content] == []
+    assert [name for name, content in outputs.items() if control_character.search(content)] == []
+    assert [line for line in lines if line.lstrip().startswith("::") or "##[" in line] == []
     assert "<script>planted" not in outputs["report.html"]
-    assert re.search(r"(?m)^since [-\d]+ [:\d]+ UTC: no change$", next_run.output)
+
+
+def test_the_next_run_is_compared_with_the_run_before(compared_run_and_the_next):
+    """The next run in a folder is compared with the run before it, without an option. Here nothing changed."""
+    assert re.search(r"(?m)^since [-\d]+ [:\d]+ UTC: no change$", compared_run_and_the_next.output_of_next)
 
 
 def test_a_run_that_cannot_be_read_is_a_usage_error(tmp_path):
@@ -340,47 +374,81 @@ class IsRepaired(Service):
         return replace(response, status=201) if self.is_broken and is_list else response
 
 
-@pytest.fixture
-def service_and_run_pytest(tmp_path, monkeypatch):
-    """A service, and a function that runs pytest against it and gives the lines.
+@pytest.fixture(scope="module")
+def three_runs(tmp_path_factory):
+    """Three runs in one folder: a whole run, a run of one requirement, and the same again; then what `--list` says.
 
-    Reports go to the folder of an environment.
+    listAccounts.status fails in the first run. Then the service is repaired. The first run is kept as `folder` and `start`.
     """
-    monkeypatch.setattr(writing, "RUNS", tmp_path / "runs")
+    folder = tmp_path_factory.mktemp("newest")
     service = IsRepaired(token=TOKEN_VARIABLES["PIX_TOKEN"])
-    with Server(service) as server:
+    with pytest.MonkeyPatch.context() as monkeypatch, Server(service) as server:
+        monkeypatch.setattr(writing, "RUNS", folder / "runs")
         changes = {"allow": ["read"], "transactions": None, "fail_on": ["documented", "implied", "robustness"]}
-        profile = write_profile(tmp_path, server.base_url, **changes).rename(tmp_path / "staging.yaml")
-        yield (
-            service,
-            lambda *options: run_in_this_process(f"--environment={profile}", *options).output.splitlines(),
-        )
+        profile = write_profile(folder, server.base_url, **changes).rename(folder / "staging.yaml")
+
+        def lines_of_pytest(*options):
+            return run_in_this_process(f"--environment={profile}", *options).output.splitlines()
+
+        # a whole run, in which listAccounts.status fails
+        lines_of_pytest()
+        [folder_of_whole_run] = [path for path in (folder / "runs" / "staging").iterdir() if path.name != "latest"]
+        # a run of one requirement, after the repair
+        service.is_broken = False
+        lines_of_pytest("-k", "listAccounts.json")
+        lines_of_list = lines_of_pytest("--list")
+        text_about_status = "\n".join(lines_of_pytest("--explain", "listAccounts.status"))
+        text_about_json = "\n".join(lines_of_pytest("--explain", "listAccounts.json"))
+        # the same requirement again, and a whole run again
+        lines_of_selected_run = lines_of_pytest("-k", "listAccounts.json")
+        lines_of_last_whole_run = lines_of_pytest()
+    return SimpleNamespace(
+        folder=folder_of_whole_run,
+        start=Date(json.loads((folder_of_whole_run / "conformance.json").read_text())["started"]),
+        lines_of_list=lines_of_list,
+        text_about_status=text_about_status,
+        text_about_json=text_about_json,
+        lines_of_selected_run=lines_of_selected_run,
+        lines_of_last_whole_run=lines_of_last_whole_run,
+    )
 
 
 @pytest.mark.slow
-def test_a_run_is_compared_with_the_newest_comparable_one(service_and_run_pytest, tmp_path):
+def test_a_whole_run_is_compared_with_the_newest_whole_run(three_runs):
     """A whole run is compared with the newest whole run, even if runs of selected requirements came in between.
 
-    The first run fails one requirement, then the service is repaired. --list tells of the newest whole run, and
-    --explain of the newest run that tested the requirement.
+    listAccounts.status failed in the first whole run. The service was repaired before the second one.
     """
-    service, lines_of_pytest = service_and_run_pytest
-    lines_of_pytest()
-    [folder_of_whole_run] = [path for path in (tmp_path / "runs" / "staging").iterdir() if path.name != "latest"]
-    start_of_whole_run = Date(json.loads((folder_of_whole_run / "conformance.json").read_text())["started"])
-    service.is_broken = False
-    lines_of_pytest("-k", "listAccounts.json")
+    assert f"since {three_runs.start}: 1 fixed" in three_runs.lines_of_last_whole_run
 
-    lines_of_list = lines_of_pytest("--list")
-    text_about_status = "\n".join(lines_of_pytest("--explain", "listAccounts.status"))
-    text_about_json = "\n".join(lines_of_pytest("--explain", "listAccounts.json"))
-    selected_run_again = lines_of_pytest("-k", "listAccounts.json")
-    whole_run_again = lines_of_pytest()
-    [comparison_of_selected_run] = [line for line in selected_run_again if line.startswith("since ")]
 
-    assert f"since {start_of_whole_run}: 1 fixed" in whole_run_again
-    assert comparison_of_selected_run != f"since {start_of_whole_run}: 1 fixed"
-    assert f", {start_of_whole_run}: non-conformant; {folder_of_whole_run}/report.html" in lines_of_list[0]
-    assert "  fail           listAccounts.status" in lines_of_list
-    assert f", {start_of_whole_run}: non-conformant; " in text_about_status
-    assert "(only -k listAccounts.json)" in text_about_json
+@pytest.mark.slow
+def test_a_run_of_a_selection_is_compared_with_the_newest_run_of_this_selection(three_runs):
+    """A run of selected requirements is compared with the newest run of the same selection, and not with a whole run.
+
+    Nothing changed between these two runs, because the service was repaired before both.
+    """
+    [comparison] = [line for line in three_runs.lines_of_selected_run if line.startswith("since ")]
+
+    assert comparison.endswith(" UTC: no change")
+    assert comparison != f"since {three_runs.start}: 1 fixed"
+
+
+@pytest.mark.slow
+def test_the_list_tells_of_the_newest_whole_run(three_runs):
+    """`pytest --list` has the verdicts of the newest whole run, although a run of one requirement was later.
+
+    listAccounts.status failed in the whole run.
+    """
+    assert f", {three_runs.start}: non-conformant; {three_runs.folder}/report.html" in three_runs.lines_of_list[0]
+    assert "  fail           listAccounts.status" in three_runs.lines_of_list
+
+
+@pytest.mark.slow
+def test_an_explanation_tells_of_the_newest_run_that_tested_the_requirement(three_runs):
+    """`pytest --explain ID` tells of the newest run that tested the requirement, be it a whole run or not.
+
+    Only the whole run tested listAccounts.status. A later run tested listAccounts.json alone.
+    """
+    assert f", {three_runs.start}: non-conformant; " in three_runs.text_about_status
+    assert "(only -k listAccounts.json)" in three_runs.text_about_json

@@ -4,6 +4,7 @@ does with it."""
 import re
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -187,44 +188,89 @@ class AnswersListsWith201(Service):
         return replace(response, status=201) if operation == "listAccounts" and response.status == 200 else response
 
 
-def test_a_run_writes_what_it_observed_and_later_ones_compare(tmp_path):
-    """A run with --accept writes what it observed to a record, and every report of a later run shows what differs from
-    it.
+SELECTED = ("-k", f"{ACCOUNTS} or {BALANCE}")
 
-    The first service answers as before, the second answers the list of accounts with 201. Such a difference (drift)
-    fails a run only if the profile says `drift: fail`. The record is a file beside the profile that only its owner
-    can read.
+
+@pytest.fixture(scope="module")
+def runs_around_a_record(tmp_path_factory):
+    """Three runs of two requirements about reads in one folder, which has a record (`path`) of an earlier version.
+
+    `accepted` writes what it observed of the sandbox to the record (--accept). `drifted` and `failing` see a service that
+    answers the list of accounts with 201. The profile of `failing` says `drift: fail`.
     """
-    path = tmp_path / "staging.observed.yaml"
-    options = ("-k", f"{ACCOUNTS} or {BALANCE}")
-    path.write_text(TEXT_OF_RECORD.replace(STATUS_VALUES, "executePix.gone"))
-    accepted = run_with_files(tmp_path, Service, *options, "--accept", allow=["read"])
-    record_before = path.read_bytes()
-    observed = accepted.document["observed"]
-    drifted = run_with_files(tmp_path, AnswersListsWith201, *options, allow=["read"])
-    kinds = [part.tag for part in entry_of_the_run_in_junit(drifted)]
-    document = drifted.document
-    page = drifted.text("report.html")
-    failing = run_with_files(tmp_path, AnswersListsWith201, *options, allow=["read"], drift="fail")
+    folder = tmp_path_factory.mktemp("record")
+    path = folder / "staging.observed.yaml"
+    path.write_text(TEXT_OF_RECORD.replace(STATUS_VALUES, "executePix.gone"))  # a requirement that exists no more
+    accepted = run_with_files(folder, Service, *SELECTED, "--accept", allow=["read"])
+    accepted_document = accepted.document
+    record = path.read_bytes()
+    drifted = run_with_files(folder, AnswersListsWith201, *SELECTED, allow=["read"])
+    drifted_document, drifted_page = drifted.document, drifted.text("report.html")
+    drifted_case = entry_of_the_run_in_junit(drifted)
+    failing = run_with_files(folder, AnswersListsWith201, *SELECTED, allow=["read"], drift="fail")
+    return SimpleNamespace(
+        path=path,
+        record=record,
+        accepted=accepted,
+        accepted_document=accepted_document,
+        drifted=drifted,
+        drifted_document=drifted_document,
+        drifted_page=drifted_page,
+        drifted_case=drifted_case,
+        failing=failing,
+    )
 
-    content = read_record(path).observations
-    assert {id: content[id] for id in (ACCOUNTS, BALANCE)} == observed
-    assert list(content) == [ACCOUNTS, BALANCE, UNKNOWN_CODE]
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert f"\naccepted: {path} (3 requirements)\n" in accepted.output
-    assert accepted.status == drifted.status == 0
-    assert document["verdict"] == "partial"
-    place = {"id": ACCOUNTS, "situation": "", "place": "", "was": "200 application/json", "is": "201 application/json"}
-    assert document["drift"] == [place]
-    assert f"; drift since the record of {today()}: 1 place" in document["headline"]
-    assert f": 1 place\n     {LINE_ABOUT_DRIFT}\n" in drifted.output
-    assert 'id="drift"' in page
-    assert "201 application/json" in page
-    assert "failure" not in kinds
+
+def test_a_run_writes_what_it_observed(runs_around_a_record):
+    """A run with --accept writes what it observed to a record, a file beside the profile that only its owner can read.
+
+    Later runs only read it.
+    """
+    runs = runs_around_a_record
+    observations = read_record(runs.path).observations
+
+    assert {id: observations[id] for id in (ACCOUNTS, BALANCE)} == runs.accepted_document["observed"]
+    assert runs.path.stat().st_mode & 0o777 == 0o600
+    assert f"\naccepted: {runs.path} (3 requirements)\n" in runs.accepted.output
+    assert runs.accepted.status == 0
+    assert runs.path.read_bytes() == runs.record
+
+
+def test_a_requirement_that_the_suite_does_not_know_is_left_out_of_the_new_record(runs_around_a_record):
+    """A requirement that exists no more is dropped when the record is written. Others that were not observed now stay.
+
+    The earlier record has executePix.gone and executePix.unknownCode. The run observes only two reads.
+    """
+    observations = read_record(runs_around_a_record.path).observations
+
+    assert list(observations) == [ACCOUNTS, BALANCE, UNKNOWN_CODE]
+
+
+def test_each_report_of_a_later_run_shows_what_differs_from_the_record(runs_around_a_record):
+    """If a service differs from the record, conformance.json, the terminal, the page and junit.xml show it (drift).
+
+    It does not fail the run.
+    """
+    runs = runs_around_a_record
+    change = {"id": ACCOUNTS, "situation": "", "place": "", "was": "200 application/json", "is": "201 application/json"}
+
+    assert (runs.drifted.status, runs.drifted_document["verdict"]) == (0, "partial")
+    assert runs.drifted_document["drift"] == [change]
+    assert f"; drift since the record of {today()}: 1 place" in runs.drifted_document["headline"]
+    assert f": 1 place\n     {LINE_ABOUT_DRIFT}\n" in runs.drifted.output
+    assert 'id="drift"' in runs.drifted_page
+    assert "201 application/json" in runs.drifted_page
+    assert "failure" not in [part.tag for part in runs.drifted_case]
+
+
+def test_drift_fails_a_run_if_the_profile_says_so(runs_around_a_record):
+    """If the profile says `drift: fail`, a difference from the record fails the run."""
+    failing = runs_around_a_record.failing
+    texts_of_failures = [part.text for part in entry_of_the_run_in_junit(failing) if part.tag == "failure"]
+
     assert failing.status == 1
     assert failing.document["verdict"] == "drifted"
-    assert LINE_ABOUT_DRIFT in next(part.text for part in entry_of_the_run_in_junit(failing) if part.tag == "failure")
-    assert path.read_bytes() == record_before
+    assert LINE_ABOUT_DRIFT in texts_of_failures[0]
 
 
 def entry_of_the_run_in_junit(result):
@@ -266,7 +312,8 @@ def test_a_broken_run_is_not_accepted(change_of_the_run, reason):
 def test_a_record_that_cannot_be_read_is_one_line_and_exit_4(options, tmp_path):
     """If the record of earlier observations cannot be read, pytest prints one line, sends no request, and ends with 4.
 
-    --accept is refused, too, because it would destroy what the record holds.
+    --accept is refused, too, because it would destroy what the record holds. The record here has aliases of YAML within
+    aliases, which would grow without end.
     """
     path = tmp_path / "staging.observed.yaml"
     path.write_text(NESTED_ALIASES)

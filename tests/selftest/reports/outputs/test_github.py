@@ -8,16 +8,18 @@ import pytest
 
 from environments.profiles.model import KnownFailure
 from reports.observed.behaviour import Drift
-from reports.observed.comparison import compared
 from reports.observed.earlier_runs import record_of
 from reports.outputs.conformance_json import document_of
 from reports.outputs.github import error_command, step_summary, workflow_commands
+from reports.result.document import ComparedRun, Comparison
 from reports.result.grants import Grants
+from reports.result.provenance import VERSION
 from reports.result.run import LeftKey, Note, NoteKind, Observation
+from reports.result.verdicts import RunVerdict
 from spec.facts import words_as_facts
 from spec.findings import finding
+from spec.requirements import requirements
 from tests.selftest.hand_made import SANDBOX_PROFILE, run_with_results
-from tests.selftest.reports.observed.test_comparison import earlier_run
 from tests.selftest.services.running import run_suite, write_profile
 from tests.selftest.services.serving import SocketService, response_bytes
 
@@ -85,24 +87,35 @@ def test_each_failing_cause_is_an_error():
     )
 
 
+def titles_of_errors(document):
+    """The titles of the error lines that GitHub gets."""
+    return [re.match("::error title=(.*?)::", line)[1] for line in workflow_commands(document)]
+
+
 @pytest.mark.parametrize(
     ("state", "verdict"),
     [
-        ({}, "partial"),
         ({"ended_by": "limits.duration"}, "incomplete"),
         ({"unreachable": "gone"}, "unreachable"),
         ({"interrupted": True}, "interrupted"),
     ],
 )
 def test_a_run_without_a_verdict_on_the_service_is_an_error(state, verdict):
-    """A run that came to no verdict on the service gives GitHub one error line with its verdict. A partial run gives none.
+    """A run that came to no verdict on the service gives GitHub one error line with its verdict.
 
-    The run was ended by a limit of the profile, by an unreachable service, or by its user.
+    The run was ended by a limit of the profile, by an unreachable service, or by its user. No requirement fails.
     """
-    lines = list(workflow_commands(document_with_words_of_others(*PASSING, **state)))
-    titles = [re.sub("::(the target could not be reached; )?read only; .*", "", line) for line in lines]
+    document = document_of(run_with_results(*PASSING, profile=PROFILE, **state))
 
-    assert titles == ([] if verdict == "partial" else [f"::error title=PIX conformance%3A {verdict}"])
+    assert titles_of_errors(document) == [f"PIX conformance%3A {verdict}"]
+
+
+def test_a_partial_run_is_no_error():
+    """A run in which nothing fails, and that tested only a part of the requirements, gives GitHub no error line."""
+    document = document_of(run_with_results(*PASSING, profile=PROFILE))
+
+    assert document.verdict == "partial"
+    assert titles_of_errors(document) == []
 
 
 def test_an_incomplete_run_says_why():
@@ -156,15 +169,63 @@ def test_the_summary_says_that_requirements_were_selected(selection):
     assert names_a_part is (selection is not None)
 
 
+def statement_of(requirement_id):
+    """The statement of a requirement, with its place in the interface document."""
+    requirement = requirements()[requirement_id]
+    return f"{requirement.text} ({requirement.section})"
+
+
 DRIFT = [Drift(id=id, situation=WORDS_OF_OTHERS, place="", was=WORDS_OF_OTHERS, now="") for id in (IS_JSON, DATA, DATA)]
+WHOLE_SUMMARY = f"""\
+## PIX conformance: non-conformant
+
+read only; only a part of the requirements was selected; fails 2 documented requirements besides 1 known failure, 3 of 3 \
+requirements tested; not all requests were sent; not a sandbox: 1 transfer executed, 12 requests.
+
+- 2 alerts: the outcome of an execution is unknown
+- 1 alert: keys that the run registered are left
+
+| level | fail | warn | pass | observed | not-exercised | out-of-scope | untestable |
+|---|---:|---:|---:|---:|---:|---:|---:|
+| documented | 3 | 0 | 0 | 0 | 0 | 0 | 0 |
+| implied | 0 | 1 | 0 | 0 | 0 | 0 | 0 |
+
+### Failing
+
+| requirement | level | statement | got |
+|---|---|---|---|
+| `{IS_JSON}` and 1 more | documented | {statement_of(IS_JSON)} | … |
+
+### Known failures
+
+| requirement | level | statement | got |
+|---|---|---|---|
+| `{DATA}` | documented | {statement_of(DATA)} | no such member |
+
+### Warnings
+
+| requirement | level | statement | got |
+|---|---|---|---|
+| `{EXTRA}` | implied | {statement_of(EXTRA)} | … |
+
+### Drift since the record of 2026-11-20: 3 places
+
+- `{DATA}`: 2 places
+- `{IS_JSON}`: 1 place
+
+Changes since then: 1 newly failing.
+
+Suite {VERSION}, seed 7. The report has the evidence.
+"""
 
 
 def test_the_whole_summary():
     """The summary on GitHub has alerts, counts by level, failures, known failures, warnings, drift and changes, and no
     word of the operator or the service.
 
-    Drift is a difference from what an earlier run observed. Every text that the suite did not write itself is
-    WORDS_OF_OTHERS here.
+    Three documented requirements fail: two for one cause (no JSON), and a known one, which counts in the table, too. One
+    implied requirement warns. Drift is a difference from what an earlier run observed. Every text that the suite did
+    not write itself is WORDS_OF_OTHERS here.
     """
     whole = document_with_words_of_others(
         *FAILING, WARNING,
@@ -173,27 +234,23 @@ def test_the_whole_summary():
         observations=[Observation("executePix.status.values", words_as_facts(WORDS_OF_OTHERS))],
         drift=DRIFT, record=record_of("staging", {}).model_copy(update={"accepted": "2026-11-20"}),
     )  # fmt: skip
-    changes = compared(earlier_run(started="2026-11-20T10:00:00Z"), whole, str)
-    changes = changes.model_copy(update={"comparable": True, "line": "since then: 1 newly failing"})
-    whole = whole.model_copy(update={"comparison": changes})
-    text = step_summary(whole)
-    parts = (
-        "\n\n- 2 alerts: the outcome of an execution is unknown\n- 1 alert: keys that the run registered are left\n\n| level |",
-        "| documented | 3 | 0 | 0 | 0 | 0 | 0 | 0 |\n| implied | 0 | 1 | 0 | 0 | 0 | 0 | 0 |\n",
-        f"### Failing\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{IS_JSON}` and 1 more | documented | The ",
-        " | … |\n\n### Known failures",
-        f"### Known failures\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{DATA}` | documented | ",
-        " | no such member |\n\n### Warnings",
-        f"### Warnings\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{EXTRA}` | implied | ",
-        f"### Drift since the record of 2026-11-20: 3 places\n\n- `{DATA}`: 2 places\n- `{IS_JSON}`: 1 place\n\n",
-        "\nChanges since then: 1 newly failing.\n",
+    earlier = ComparedRun(
+        environment=WORDS_OF_OTHERS,
+        started="2026-11-20T10:00:00Z",
+        suite_version="0.1.0",
+        verdict=RunVerdict.CONFORMANT,
     )
+    changes = Comparison(
+        compared_with=earlier, comparable=True, line="since then: 1 newly failing", worse=False,
+        newly_failing=(), fixed=(), newly_exercised=(), no_longer_exercised=(), newly_warning=(), no_longer_warning=(),
+    )  # fmt: skip
+    whole = whole.model_copy(update={"comparison": changes})
 
-    missing_parts = [part for part in parts if part not in text]
-    texts_with_words_of_others = [public for public in (text, *workflow_commands(whole)) if WORDS_OF_OTHERS in public]
+    summary = step_summary(whole)
+    texts_with_words_of_others = [text for text in (summary, *workflow_commands(whole)) if WORDS_OF_OTHERS in text]
 
-    assert missing_parts == texts_with_words_of_others == []
-    assert text.endswith(f"\nSuite {whole.suite.version}, seed 7. The report has the evidence.\n")
+    assert summary == WHOLE_SUMMARY
+    assert texts_with_words_of_others == []
 
 
 # -- whole runs -----------------------------------------------------------------------------------------------------
@@ -220,8 +277,9 @@ def variables_of_job(tmp_path):
 def test_a_service_gives_no_commands(variables_of_job, tmp_path):
     """If a service answers with lines that look like commands of GitHub Actions, no such line is printed.
 
-    While tests run, GitHub is told to ignore commands (`::stop-commands`). The summary of the job is appended,
-    without the answer and the address.
+    While tests run, GitHub is told to ignore commands: `::stop-commands::TOKEN` begins this time, and `::TOKEN::` with
+    the same random token ends it. Then the run prints its own error. Its last line is the verdict, as in every run. The
+    summary of the job is appended, without the answer and the address.
     """
     with GivesCommands() as service:
         result = run_suite(
@@ -229,17 +287,20 @@ def test_a_service_gives_no_commands(variables_of_job, tmp_path):
         )
     lines_with_commands = [line for line in result.output.splitlines() if line.strip().startswith("::")]
     stop, start, *commands = (line.partition(" ")[0] for line in lines_with_commands)
+    token_of_stop = stop.removeprefix("::stop-commands::")
+    token_of_start = start.removeprefix("::").removesuffix("::")
+    place_of_last_command, place_of_verdict = result.output.rindex("\n::"), result.output.rindex("\nverdict: ")
     summary = (tmp_path / "summary.md").read_text()
-    shown_to_nobody = [text for text in (COMMAND_OF_SERVICE, "127.0.0.1") if text in summary]
+    private_texts_in_summary = [text for text in (COMMAND_OF_SERVICE, "127.0.0.1") if text in summary]
 
     assert result.status == 1
     assert COMMAND_OF_SERVICE not in result.output
-    assert stop.removeprefix("::stop-commands") == start.removesuffix("::")
+    assert token_of_stop == token_of_start != ""
     assert commands == ["::error"]
-    assert result.output.rindex("\n::") < result.output.rindex("\nverdict: ")
+    assert place_of_last_command < place_of_verdict
     assert summary.startswith("before\n## PIX conformance: non-conformant\n")
     assert "| `executePix.json` | documented |" in summary
-    assert shown_to_nobody == []
+    assert private_texts_in_summary == []
 
 
 def test_a_wrong_command_line_is_in_the_summary(variables_of_job, tmp_path):

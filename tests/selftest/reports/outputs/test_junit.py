@@ -65,19 +65,9 @@ def test_each_verdict_has_its_result():
         ("executePix.key.type", "pass", "seen once"),
         ("executePix.status.values", "observed", "404 or 409; again: refused"),
         profile=profile,
-        transfers_not_executed=["a transfer"],
     )
-    suite = suite_of(junit(run_document))
-    properties = {value.get("name"): value.get("value") for value in suite.find("properties")}
-    expected_properties = {
-        name: str(value)
-        for name, value in {"verdict": "non-conformant", **dict(run_document.provenance)}.items()
-        if type(value) in (str, int)
-    }
-    output_by_case = {name: case_of(suite, name)[0].get("system-out", "") for name in results_by_name(suite)}
-    target_line = "a sandbox: 1 transfer executed, 12 requests"
 
-    assert results_by_name(suite) == {
+    assert results_by_name(suite_of(junit(run_document))) == {
         "run": None,
         DIGIT: ("failure", "expected digit of type string, got a number"),
         "executePix.bank.type": ("skipped", "known failure: fixed in 2.4: bank is 7"),
@@ -88,21 +78,54 @@ def test_each_verdict_has_its_result():
         "executePix.key.type": None,
         "executePix.status.values": None,
     }
-    assert properties == expected_properties
-    assert output_by_case["run"] == f"{run_document.headline}\n{target_line}\nnot cleaned up: a transfer"
-    assert output_by_case["executePix.id.type"].startswith("warn: seen twice\nstatement: ")
-    assert output_by_case["executePix.key.type"] == "pass: seen once"
-    assert output_by_case["executePix.status.values"] == "observed: 404 or 409; again: refused"
 
 
-TEXT_OF_FAILURE = """\
-expected digit of type string, got a number
-expected: digit of type string
-got: a number
-statement: {text} ({section})
-exchange 1
-reproduce:
-curl x"""
+def test_the_properties_are_the_verdict_and_the_origin_of_the_run():
+    """The properties of junit.xml are the verdict of the run and where it comes from, such as the version of the suite.
+
+    A property is one text, so only texts and numbers are properties. Lists, booleans and what is not known are left
+    out.
+    """
+    run_document = document_of_results((DIGIT, "fail", DIGIT_IS_A_NUMBER))
+    suite = suite_of(junit(run_document))
+    properties = {value.get("name"): value.get("value") for value in suite.find("properties")}
+
+    assert properties == {
+        "verdict": "non-conformant",
+        **{name: str(value) for name, value in dict(run_document.provenance).items() if type(value) in (str, int)},
+    }
+
+
+def test_a_case_without_failure_has_its_verdict_as_output():
+    """In junit.xml a case that is neither a failure nor skipped has its verdict and its message as `system-out`.
+
+    A warning has the statement, too, because a reader may want to judge it. The case `run` has the headline, the target
+    with its numbers, and what was not cleaned up.
+    """
+    run_document = document_of_results(
+        ("executePix.id.type", "warn", "seen twice"),
+        ("executePix.key.type", "pass", "seen once"),
+        ("executePix.status.values", "observed", "404 or 409; again: refused"),
+        transfers_not_executed=["a transfer"],
+    )
+    suite = suite_of(junit(run_document))
+    output_of_run, output_of_warning, output_of_pass, output_of_observation = (
+        output_of_case(suite, name)
+        for name in ("run", "executePix.id.type", "executePix.key.type", "executePix.status.values")
+    )
+
+    assert output_of_run == (
+        f"{run_document.headline}\na sandbox: 1 transfer executed, 12 requests\nnot cleaned up: a transfer"
+    )
+    assert output_of_warning.startswith("warn: seen twice\nstatement: ")
+    assert output_of_pass == "pass: seen once"
+    assert output_of_observation == "observed: 404 or 409; again: refused"
+
+
+def output_of_case(suite, name):
+    """The text of the element `system-out` of a case."""
+    text_by_element, _ = case_of(suite, name)
+    return text_by_element["system-out"]
 
 
 def test_the_text_of_a_failure_is_complete():
@@ -115,9 +138,18 @@ def test_the_text_of_a_failure_is_complete():
     reproducible = run_document.findings[0].model_copy(update={"reproduce": "curl x"})
     run_document = run_document.model_copy(update={"findings": (reproducible,)})
     entry = run_document.requirements[0]
-    texts, properties = case_of(suite_of(junit(run_document)), DIGIT)
+    text_by_element, properties = case_of(suite_of(junit(run_document)), DIGIT)
 
-    assert texts == {"failure": TEXT_OF_FAILURE.format(text=entry.text, section=entry.section)}
+    assert text_by_element["failure"].splitlines() == [
+        "expected digit of type string, got a number",
+        "expected: digit of type string",
+        "got: a number",
+        f"statement: {entry.text} ({entry.section})",
+        "exchange 1",
+        "reproduce:",
+        "curl x",
+    ]
+    assert text_by_element.keys() == {"failure"}
     assert properties == {
         "statement": entry.text, "section": entry.section, "level": "documented", "verdict": "fail", "seed": "7",
     }  # fmt: skip

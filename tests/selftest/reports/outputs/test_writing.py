@@ -29,7 +29,7 @@ def sha256_of(text):
 
 
 @pytest.fixture
-def four_formats(monkeypatch):
+def formats_of_which_b_xml_fails(monkeypatch):
     """Sets four files as the outputs of a run: `a.json` with the text `a`, `c.svg` with `c`, `folder.txt`, and `b.xml`,
     which fails.
     """
@@ -39,10 +39,11 @@ def four_formats(monkeypatch):
     monkeypatch.setattr(writing, "OUTPUTS", formats)
 
 
-def test_a_format_that_fails_does_not_stop_the_others(four_formats, tmp_path):
+def test_a_format_that_fails_does_not_stop_the_others(formats_of_which_b_xml_fails, tmp_path):
     """If one file of the report cannot be written, the other files are written, and the failure is named.
 
-    A file that an earlier run wrote in the failing format is deleted, so that nobody takes it for a new one.
+    A file that an earlier run wrote in the failing format is deleted, so that nobody takes it for a new one. Here the
+    format of b.xml raises an error, and a folder stands in the place of folder.txt.
     """
     (tmp_path / "b.xml").write_text("of an earlier run")
     (tmp_path / "folder.txt").mkdir()
@@ -51,9 +52,11 @@ def test_a_format_that_fails_does_not_stop_the_others(four_formats, tmp_path):
 
     assert failed == {"b.xml": "ValueError: no such thing", "folder.txt": "Is a directory"}
     assert not (tmp_path / "b.xml").exists()
+    assert (tmp_path / "a.json").read_text() == "a"
+    assert (tmp_path / "c.svg").read_text() == "c"
 
 
-def test_the_file_of_digests_lists_the_files_that_the_run_wrote(four_formats, tmp_path):
+def test_the_file_of_digests_lists_the_files_that_the_run_wrote(formats_of_which_b_xml_fails, tmp_path):
     """SHA256SUMS has the digest of each file that this run wrote, and of no other file in the folder.
 
     Only the owner can read the files.
@@ -105,35 +108,67 @@ def test_folders_of_runs_within_a_second_sort_by_time():
 MASKED, PASSING, REASON = "executePix.document.masked", "executePix.document.type", "masked from 2.4 on"
 
 
-@pytest.mark.parametrize(
-    ("until", "status"),
-    [("2099-01-31", 0), ("2020-01-31", 1)],
-    ids=["the last day is in the future", "the last day has passed"],
-)
-def test_a_known_failure_in_every_report(until, status, tmp_path):
-    """A failure that the profile lists as known does not fail the run until its last day. After that day it does.
+@pytest.fixture(scope="module")
+def run_before_the_last_day(tmp_path_factory):
+    """A run of two requirements that the profile lists as known failures. One fails, before its last day, and one passes."""
+    return run_with_known_failures(tmp_path_factory.mktemp("before"), until="2099-01-31")
 
-    Every report names it as known. A note asks to delete the other entry of the profile, because its requirement
-    passes.
-    """
+
+@pytest.fixture(scope="module")
+def run_after_the_last_day(tmp_path_factory):
+    """The same run after the last day of the known failure."""
+    return run_with_known_failures(tmp_path_factory.mktemp("after"), until="2020-01-31")
+
+
+def run_with_known_failures(folder, until):
+    """A run with two entries in known_failures: MASKED, which fails, with this last day, and PASSING, which passes."""
     entries = [{"id": MASKED, "reason": REASON, "until": until}, {"id": PASSING, "reason": REASON}]
-    result = run_with_files(tmp_path, FailsInManyWays, "-k", "executePix.document", known_failures=entries)
-    [requirement] = [entry for entry in result.document["requirements"] if entry["id"] == MASKED]
-    result_in_junit, _ = results_in_file(result.folder)[MASKED]
-    note_to_delete = f"known_failures: {PASSING}: passes: delete its entry"
-    note_about_last_day = f"known_failures: {MASKED}: the last day of this known failure, {until}, has passed"
-    is_known = status == 0
-    known_mark = f" [known: {REASON}]" if is_known else ""
+    return run_with_files(folder, FailsInManyWays, "-k", "executePix.document", known_failures=entries)
 
-    assert result.status == status
-    assert (requirement["verdict"], requirement.get("known_failure")) == ("fail", REASON if is_known else None)
-    assert f"FAIL {MASKED}{known_mark}\n" in result.output
-    assert (": no failure except 1 known failure, " in result.document["headline"]) is is_known
-    assert result_in_junit == ("skipped" if is_known else "failure")
-    assert (REASON in result.text(PAGE)) is is_known
-    assert (note_about_last_day in result.document["notes"]) is (not is_known)
-    assert note_to_delete in result.document["notes"]
-    assert note_to_delete in result.text(PAGE)
+
+def requirement_in_document(result, requirement_id):
+    """A requirement as conformance.json of a run has it."""
+    return next(entry for entry in result.document["requirements"] if entry["id"] == requirement_id)
+
+
+def test_a_known_failure_is_known_in_every_report(run_before_the_last_day):
+    """A failure that the profile lists as known does not fail the run until its last day, and every report says so."""
+    result = run_before_the_last_day
+    requirement = requirement_in_document(result, MASKED)
+    result_in_junit, _ = results_in_file(result.folder)[MASKED]
+
+    assert result.status == 0
+    assert (requirement["verdict"], requirement["known_failure"]) == ("fail", REASON)
+    assert f"FAIL {MASKED} [known: {REASON}]\n" in result.output
+    assert ": no failure except 1 known failure, " in result.document["headline"]
+    assert result_in_junit == "skipped"
+    assert REASON in result.text(PAGE)
+    assert not any("has passed" in note for note in result.document["notes"])
+
+
+def test_a_known_failure_after_its_last_day_is_a_failure_in_every_report(run_after_the_last_day):
+    """After its last day a known failure fails the run. No report calls it known, and a note names the day."""
+    result = run_after_the_last_day
+    requirement = requirement_in_document(result, MASKED)
+    result_in_junit, _ = results_in_file(result.folder)[MASKED]
+    note_about_last_day = f"known_failures: {MASKED}: the last day of this known failure, 2020-01-31, has passed"
+
+    assert result.status == 1
+    assert (requirement["verdict"], requirement.get("known_failure")) == ("fail", None)
+    assert f"FAIL {MASKED}\n" in result.output
+    assert ": no failure except 1 known failure, " not in result.document["headline"]
+    assert result_in_junit == "failure"
+    assert REASON not in result.text(PAGE)
+    assert note_about_last_day in result.document["notes"]
+
+
+def test_a_known_failure_that_passes_has_a_note_in_every_report(run_before_the_last_day, run_after_the_last_day):
+    """If a requirement of known_failures passes, a note in conformance.json and on the page asks to delete its entry."""
+    note = f"known_failures: {PASSING}: passes: delete its entry"
+
+    for result in (run_before_the_last_day, run_after_the_last_day):
+        assert note in result.document["notes"]
+        assert note in result.text(PAGE)
 
 
 def test_the_document_of_a_run_is_built_once(tmp_path):

@@ -29,15 +29,31 @@ ANSWERS = [
 def test_equal_answers_have_equal_deviations_in_any_order(answers):
     """A recorded answer has the same deviations whether it is judged alone or among others that were judged before it.
 
-    Answers of the same form, such as the same names and types, are judged only once. `Forms` remembers the result
-    for the others.
+    The form of an answer is its status, and the names and types of its members. Answers of the same form are judged
+    only once by most rules. `Forms` remembers the result for the others.
     """
     forms = Forms()
     exchanges = [exchange_of(entry(**dict(answer)), 1, BASE) for answer in answers]
     ids_judged_alone = [{id for id in RULES if judge(id, exchange).deviates} for exchange in exchanges]
 
     ids_judged_together = [{id for id, _ in forms.deviations(exchange, exchange.response)} for exchange in exchanges]
-    ids_of_answers = [ids - {"executePix.exists"} for ids in ids_judged_together]
+    ids_with_a_rule = [ids - {"executePix.exists"} for ids in ids_judged_together]  # exists is judged without a rule
 
-    assert ids_of_answers == ids_judged_alone
-    assert sum(forms.held.values()) == 2 * len(answers)
+    assert ids_with_a_rule == ids_judged_alone
+
+
+@given(st.permutations(ANSWERS * 2))
+@settings(deadline=None, max_examples=5)
+def test_each_answer_is_counted_once_for_its_form_and_once_for_its_values(answers):
+    """`Forms.held` counts each answer twice: for the requirements that its form meets, and for those of its values.
+
+    Each key of `held` is a tuple of the requirements that an answer meets, and its value is the number of answers.
+    """
+    forms = Forms()
+    for answer in answers:
+        exchange = exchange_of(entry(**dict(answer)), 1, BASE)
+        list(forms.deviations(exchange, exchange.response))
+    number_of_counts = sum(forms.held.values())
+
+    counts_of_an_answer = 2  # one for its form, one for its values
+    assert number_of_counts == counts_of_an_answer * len(answers)

@@ -13,7 +13,7 @@ from reports.result.run import ALERTS, LeftKey, Note, NoteKind, Observation, out
 from reports.sentences.headline import headline
 from reports.showing.resending import EXECUTES
 from spec.facts import words_as_facts
-from spec.findings import finding
+from spec.findings import finding as deviation
 from spec.message import say
 from spec.requirements import requirements
 from spec.rules import RULES, judge
@@ -22,10 +22,14 @@ from tests.selftest.hand_made import reported_requirement, run_with_results
 from tests.selftest.reports.outputs.page.test_rendering import exchange
 
 DIGIT = "executePix.digit.present"
+KEYS_LEFT = (
+    "2 keys not cleaned up: python -m environments cleanup staging --base-url=http://127.0.0.1:1 names them; "
+    "with delete-keys, --yes deletes them"
+)
 
 
 def failed_requirement(id, *own_findings, exchanges=(1,), verdict="fail", **more):
-    """A requirement of a report that fails, or has another verdict, because of these findings."""
+    """A requirement of a report that fails, or has another verdict, because of these deviations."""
     return reported_requirement(id, verdict, found=own_findings, exchanges=exchanges, **more)
 
 
@@ -35,22 +39,26 @@ def findings(entries):
 
 
 def requirements_by_cause(ids, own_findings):
-    """The requirements of each cause. The first requirement has the first of these findings, and so on."""
+    """The requirements of each cause. The first requirement has the first of these deviations, and so on."""
     return [list(cause.requirements) for cause in findings(map(failed_requirement, ids, own_findings))]
 
 
 def test_a_fault_in_several_kinds_of_traffic_is_one_finding():
     """If a planned request and a generated request show the same fault of one field, the report has one finding.
 
-    A finding is a fault with its cause, its requirements, and the numbers of the requests that show it.
+    A deviation is a fault in the answer to one or more requests. A finding merges all deviations with the same cause.
     """
-    missing = finding("missing", "/data/digit", name="digit")
-    generated = replace(missing, times=12, exchanges=(400,), seed=7)
+    planned, generated, another_generated = 5, 400, 500  # numbers of the requests that lack the field
+    deviation_in_planned = deviation("missing", "/data/digit", name="digit")
+    deviation_in_generated = replace(deviation_in_planned, times=12, exchanges=(generated,), seed=7)
+    failed = failed_requirement(
+        DIGIT, deviation_in_planned, deviation_in_generated, exchanges=(planned, generated, another_generated)
+    )
 
-    (merged,) = findings([failed_requirement(DIGIT, missing, generated, exchanges=(5, 400, 500))])
+    (merged,) = findings([failed])
 
     assert (str(merged.message), merged.operations) == ("digit is missing", ("executePix",))
-    assert merged.exchanges == (5, 400, 500)
+    assert merged.exchanges == (planned, generated, another_generated)
 
 
 def test_a_fault_of_several_operations_is_one_finding():
@@ -59,7 +67,7 @@ def test_a_fault_of_several_operations_is_one_finding():
     A requirement that only warns is listed after those that fail.
     """
     broken_at_9, broken_at_312, broken_at_88 = (
-        finding("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)
+        deviation("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)
     )
     warned = failed_requirement("listAccounts.json", broken_at_9, exchanges=(8,), verdict="warn")
     failing = [
@@ -78,9 +86,9 @@ def test_two_errors_of_json_are_two_findings():
 
     The place in the text where a value is missing does not count.
     """
-    nan = finding("json", error=say("{name} is not a JSON value", name="NaN"))
+    nan = deviation("json", error=say("{name} is not a JSON value", name="NaN"))
     missing_at_3, missing_at_7 = (
-        finding("json", error=say("{error} at character {n}", error=say("Expecting value"), n=n)) for n in (3, 7)
+        deviation("json", error=say("{error} at character {n}", error=say("Expecting value"), n=n)) for n in (3, 7)
     )
     ids = "executePix.json", "transferP2p.json", "registerPixKey.json", "deletePixKey.json"
 
@@ -94,9 +102,8 @@ def test_a_server_error_with_its_stack_trace_is_one_finding():
 
     In different answers they are two findings.
     """
-    server_error, stack_trace = (
-        replace(finding(*code), exchanges=(3,)) for code in (("server-error",), ("stack-trace", ""))
-    )
+    server_error = replace(deviation("server-error"), exchanges=(3,))
+    stack_trace = replace(deviation("stack-trace", ""), exchanges=(3,))  # in the whole answer: the JSON pointer ""
     trace_in_another_answer = replace(stack_trace, exchanges=(6,))
     ids = "listAccounts.serverError", "listAccounts.stackTrace"
 
@@ -108,9 +115,13 @@ def test_a_server_error_with_its_stack_trace_is_one_finding():
 
 
 def test_a_misspelled_name_in_lower_case_is_one_finding():
-    """A field whose name is misspelled and in lower case breaks two requirements, and is one finding."""
-    misspelled = replace(finding("spelling", "/data/success"), exchanges=(3,))
-    in_lower_case = replace(finding("lower-case-names", "/data/key"), exchanges=(3,))
+    """A field whose name is misspelled and in lower case breaks two requirements, and is one finding.
+
+    The requirement `fields.upperCase` judges all names of an answer, so its deviation may name another field of the
+    same answer. Here the field success stands for Success, and `fields.upperCase` names key.
+    """
+    misspelled = replace(deviation("spelling", "/data/success"), exchanges=(3,))
+    in_lower_case = replace(deviation("lower-case-names", "/data/key"), exchanges=(3,))
     ids = "registerPixKey.Success.spelling", "registerPixKey.fields.upperCase"
 
     groups = requirements_by_cause(ids, (misspelled, in_lower_case))
@@ -123,10 +134,8 @@ def test_the_first_exchange_shows_the_first_sentence():
 
     Otherwise requests are cited in the order of their numbers.
     """
-    missing_in_9, wrong_type_in_2 = (
-        replace(finding(code, name="digit", types="string", type="null"), exchanges=(number,))
-        for code, number in (("missing", 9), ("type", 2))
-    )
+    missing_in_9 = replace(deviation("missing", name="digit"), exchanges=(9,))
+    wrong_type_in_2 = replace(deviation("type", name="digit", types="string", type="null"), exchanges=(2,))
 
     (merged,) = findings([failed_requirement(DIGIT, missing_in_9, wrong_type_in_2, exchanges=(2, 9))])
 
@@ -153,7 +162,7 @@ def test_a_known_failure_hides_no_new_one():
 
     So the new failure is seen.
     """
-    broken = finding("json", error="x")
+    broken = deviation("json", error="x")
     known_failure = failed_requirement("executePix.json", broken, known_failure="fixed in 2.4")
     new_failure = failed_requirement("registerPixKey.json", broken)
 
@@ -169,22 +178,29 @@ def test_the_most_harmful_finding_is_first():
     """Findings are listed by their harm: first money, keys and personal data, then other failures, known failures and
     warnings.
 
-    Findings of equal harm are in the order of the interface document, those about transfers before others.
+    Findings of equal harm are in the order of the interface document, those about transfers before others. In the
+    list below the findings are sorted by their harm.
     """
-    wrong, mixed_up = finding("type", "/data/x", name="x"), finding("of-another", field="id")
+    wrong_type = deviation("type", "/data/x", name="x")
+    answer_of_another_request = deviation("of-another", field="id")
     by_harm = [
-        failed_requirement("executePix.token.required", finding("executed", credentials="no token")),
-        failed_requirement("registerPixKey.token.required", finding("registered", credentials="no token")),
-        failed_requirement("executePix.value.matches", finding("other-amount")),
-        failed_requirement("registerPixKey.Success.present", mixed_up),
-        failed_requirement("executePix.document.masked", finding("document-clear", digits=11)),
-        failed_requirement("executePix.status", finding("status", status=201)),
-        failed_requirement("executePix.error.type", finding("type", "/data/error", name="error")),
-        failed_requirement("registerPixKey.Success.type", finding("type", "/data/Success", name="Success")),
-        failed_requirement("listAccounts.serverError", finding("server-error", status=500)),
-        failed_requirement("executePix.digit.type", wrong, known_failure="fixed in 2.4"),
-        failed_requirement("transferP2p.json", finding("json", error="x"), verdict="warn"),
-        failed_requirement("executePix.fields.extra", finding("other-fields", names="x"), verdict="warn"),
+        # a wrong token moved money or registered a key
+        failed_requirement("executePix.token.required", deviation("executed", credentials="no token")),
+        failed_requirement("registerPixKey.token.required", deviation("registered", credentials="no token")),
+        # another amount, the data of another request, and a tax document that is not masked
+        failed_requirement("executePix.value.matches", deviation("other-amount")),
+        failed_requirement("registerPixKey.Success.present", answer_of_another_request),
+        failed_requirement("executePix.document.masked", deviation("document-clear", digits=11)),
+        # other failures, transfers first
+        failed_requirement("executePix.status", deviation("status", status=201)),
+        failed_requirement("executePix.error.type", deviation("type", "/data/error", name="error")),
+        failed_requirement("registerPixKey.Success.type", deviation("type", "/data/Success", name="Success")),
+        failed_requirement("listAccounts.serverError", deviation("server-error", status=500)),
+        # a known failure
+        failed_requirement("executePix.digit.type", wrong_type, known_failure="fixed in 2.4"),
+        # warnings
+        failed_requirement("transferP2p.json", deviation("json", error="x"), verdict="warn"),
+        failed_requirement("executePix.fields.extra", deviation("other-fields", names="x"), verdict="warn"),
     ]
     by_document = sorted(by_harm, key=lambda entry: [*requirements()].index(entry.id))
 
@@ -195,18 +211,22 @@ def test_the_most_harmful_finding_is_first():
 
 
 @pytest.fixture
-def run():
-    """A run with a failure, warnings, an observation, notes, keys that were left, and executions."""
-    status = finding("status", status=201)
+def run_with_each_kind_of_line():
+    """A run whose summary has a line of each kind: a failure, warnings, an observation, notes, keys, and executions.
+
+    Of three executions one has an unknown outcome. The run sent 41 requests, and two keys were not cleaned up. One fault
+    makes two requirements fail. Exchange 1, which shows it, is an execution, so the line to reproduce is of exchange 8.
+    """
+    status = deviation("status", status=201)
     run = run_with_results(
-        (DIGIT, "fail", finding("missing", name="digit")),
-        ("executePix.fields.extra", "warn", finding("other-fields", names="endToEndId")),
+        (DIGIT, "fail", deviation("missing", name="digit")),
+        ("executePix.fields.extra", "warn", deviation("other-fields", names="endToEndId")),
         ("listAccounts.status", "warn", status),
         ("getBalance.status", "warn", status),
         ("executePix.status.values", "observed", "DONE"),
         ("registerPixKey.status", "not-exercised", "supply pix_keys"),
         ("getBalance.json", "not-exercised", "implied alone"),
-        ("executePix.digit.type", "fail", finding("missing", name="digit")),
+        ("executePix.digit.type", "fail", deviation("missing", name="digit")),
         notes=[
             Note(NoteKind.WRONG_SET_UP, "the clock of this machine is 3 minutes off"),
             outcome_unknown("exchange 3", "look it up"),
@@ -246,11 +266,12 @@ def test_the_summary_of_an_incomplete_run_says_what_to_do_next(why, step):
     assert next_line == f"next: {step}"
 
 
-def test_order_of_the_summary(run):
+def test_order_of_the_summary(run_with_each_kind_of_line):
     """The summary has the verdict and the target first, then alerts, then findings, then everything else.
 
-    An alert is a note that a reader must see first. Its line begins with `!`, and conformance.json has its kind.
+    An alert is a note that a reader must see first. Its line begins with `!`.
     """
+    run = run_with_each_kind_of_line
     document = document_of(run)
 
     assert list(summary(document, run, "report.html")) == [
@@ -258,7 +279,7 @@ def test_order_of_the_summary(run):
         f"staging at {run.base_url} (of --base-url, not that of the profile), not a sandbox: 2 transfers executed, 1 execution with an unknown outcome, 41 requests",
         "! OUTCOME UNKNOWN of exchange 3: look it up",
         "! the clock of this machine is 3 minutes off",
-        "! 2 keys not cleaned up: python -m environments cleanup staging --base-url=http://127.0.0.1:1 names them; with delete-keys, --yes deletes them",
+        f"! {KEYS_LEFT}",
         "! this run only reads",
         f"FAIL {DIGIT}",
         f"     {requirements()[DIGIT].text} ({requirements()[DIGIT].section})",
@@ -278,9 +299,18 @@ def test_order_of_the_summary(run):
         f"next: pytest --environment=staging --base-url=http://127.0.0.1:1 --explain={DIGIT} says what usually fixes it",
         "verdict: NON-CONFORMANT, exit status 1",
     ]
-    kinds_of_alerts = [ALERTS[alert.kind] for alert in document.alerts]
-    texts_of_alerts = [str(alert.text) for alert in document.alerts]
+
+
+def test_alerts_have_a_kind_in_the_document_and_are_its_first_notes(run_with_each_kind_of_line):
+    """conformance.json has the kind of each alert, and repeats the alerts as the first notes."""
+    document = document_of(run_with_each_kind_of_line)
+    alerts = [(ALERTS[alert.kind], str(alert.text)) for alert in document.alerts]
     first_four_notes = [str(note) for note in document.notes[:4]]
 
-    assert kinds_of_alerts == ["outcome-unknown", "set-up", "left", "redirected"]
-    assert first_four_notes == texts_of_alerts
+    assert alerts == [
+        ("outcome-unknown", "OUTCOME UNKNOWN of exchange 3: look it up"),
+        ("set-up", "the clock of this machine is 3 minutes off"),
+        ("left", KEYS_LEFT),  # keys were left, that is, not cleaned up
+        ("redirected", "this run only reads"),  # the address is not that of the profile
+    ]
+    assert first_four_notes == [text for _, text in alerts]

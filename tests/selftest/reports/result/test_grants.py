@@ -70,15 +70,18 @@ def notes_about(*exchanges):
 
 
 @pytest.mark.parametrize(
-    ("statuses", "reason"),
+    ("statuses", "note"),
     [
         (
             {"listAccounts": 401, "getBalance": 401, "listEntries": 403},
-            f"401 to 2 requests, 403 to 1 request): {ASKS_TO_CHECK_THE_TOKEN}",
+            f"no operation succeeded (401 to 2 requests, 403 to 1 request): {ASKS_TO_CHECK_THE_TOKEN}",
         ),
-        ({"listAccounts": 404}, f"404 to 1 request): {ASKS_TO_CHECK_ADDRESS_AND_TOKEN}"),
-        ({"listAccounts": 500}, "500 to 1 request): the service fails, see its log"),
-        ({"listAccounts": 503}, "503 to 1 request): the service was not ready, run again later"),
+        ({"listAccounts": 404}, f"no operation succeeded (404 to 1 request): {ASKS_TO_CHECK_ADDRESS_AND_TOKEN}"),
+        ({"listAccounts": 500}, "no operation succeeded (500 to 1 request): the service fails, see its log"),
+        (
+            {"listAccounts": 503},
+            "no operation succeeded (503 to 1 request): the service was not ready, run again later",
+        ),
         ({"listAccounts": 496}, ""),
         ({"listAccounts": 401, "getBalance": 200}, ""),
         ({}, ""),
@@ -88,18 +91,18 @@ def notes_about(*exchanges):
         "not found: check address and token",
         "server error: the service fails",
         "503: the service was not ready",
-        "496: a client certificate is missing, so no note",
+        "496: another note names the missing client certificate",
         "one success: no note",
         "nothing sent: no note",
     ],
 )
-def test_the_token_is_named_if_it_may_be_the_cause(statuses, reason):
+def test_the_token_is_named_if_it_may_be_the_cause(statuses, note):
     """If no operation succeeded, one note counts the refusals by status and names the likely cause: token, address or
     service.
     """
     notes = notes_about(*(answer(operation, {"code": 0}, status=status) for operation, status in statuses.items()))
 
-    assert notes == (f"no operation succeeded ({reason}" if reason else "")
+    assert notes == note
 
 
 def test_a_page_is_a_success_if_a_wrong_token_gets_none():

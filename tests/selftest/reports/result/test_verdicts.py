@@ -28,12 +28,13 @@ from spec.requirements import requirements
 from tests.selftest.hand_made import SANDBOX_PROFILE, run_with_results
 
 REQUIREMENTS = requirements()
+# The words stand for requirements: each is the level of its requirement, such as "documented". "robust" is "robustness".
 REQUIREMENT_BY_WORD = {
     "documented": REQUIREMENTS["executePix.digit.present"],
-    "other": REQUIREMENTS["executePix.digit.type"],
+    "documented2": REQUIREMENTS["executePix.digit.type"],
     "implied": REQUIREMENTS["executePix.id.matches"],
     "robust": REQUIREMENTS["executePix.serverError"],
-    "untestable": next(row for row in REQUIREMENTS.values() if row.untestable and row.level == "documented"),
+    "documented-untestable": next(row for row in REQUIREMENTS.values() if row.untestable and row.level == "documented"),
 }
 DOCUMENTED = REQUIREMENT_BY_WORD["documented"].id
 
@@ -46,9 +47,11 @@ def requirements_with_results(words):
     ]
 
 
-def verdict_and_reason(rows, granted=("executePix",), answered=(), profile=SANDBOX_PROFILE, **state):
+def verdict_and_reason(rows, operations_that_succeeded=("executePix",), answered=(), profile=SANDBOX_PROFILE, **state):
     """The verdict of a run with these results in this state, and its reason."""
-    grants = Grants({name: Counter(answers) for name, answers in dict(answered).items()}, granted=set(granted))
+    grants = Grants(
+        {name: Counter(answers) for name, answers in dict(answered).items()}, granted=set(operations_that_succeeded)
+    )
     run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", grants=grants, **state)
     verdict, why = verdict_of(run, rows)
     return str(verdict), str(why)
@@ -84,23 +87,24 @@ def test_a_verdict_on_the_service_ends_with_0_or_1():
     assert set(VERDICTS_ON_THE_SERVICE) == verdicts_with_status_0_or_1
 
 
-UNTESTED = "1 documented requirement in scope was not exercised"
-
-
 @pytest.mark.parametrize(
     ("words", "verdict", "reason"),
     [
         ("documented pass, robust fail", "not-robust", ""),
         ("documented fail, robust fail", "non-conformant", ""),
         ("documented not-exercised", "incomplete", "nothing was tested"),
-        ("documented not-exercised, other pass", "incomplete", UNTESTED),
+        (
+            "documented not-exercised, documented2 pass",
+            "incomplete",
+            "1 documented requirement in scope was not exercised",
+        ),
         ("documented not-exercised, robust fail", "not-robust", ""),
-        ("documented pass, robust not-exercised", "incomplete", UNTESTED.replace("documented", "robustness")),
+        ("documented pass, robust not-exercised", "incomplete", "1 robustness requirement in scope was not exercised"),
         ("documented pass, implied not-exercised", "conformant", ""),
         ("documented pass, implied out-of-scope", "conformant", ""),
-        ("documented pass, other out-of-scope", "partial", ""),
+        ("documented pass, documented2 out-of-scope", "partial", ""),
         ("documented pass, robust out-of-scope", "partial", ""),
-        ("documented pass, untestable untestable", "conformant", ""),
+        ("documented pass, documented-untestable untestable", "conformant", ""),
         ("documented out-of-scope", "incomplete", "nothing was tested"),
         ("documented out-of-scope, implied observed", "partial", ""),
         ("", "nothing-selected", ""),
@@ -111,38 +115,41 @@ def test_the_verdict_of_a_run_follows_from_its_results(words, verdict, reason):
     tested.
 
     `documented pass, robust fail` is a run in which a documented requirement passes and a robustness requirement
-    fails. A run that tested nothing is incomplete.
+    fails. `documented2` is a second documented requirement, and `documented-untestable` is one that no exchange can
+    show. A run that tested nothing is incomplete.
     """
     results = requirements_with_results(words)
 
     assert verdict_and_reason(results) == (verdict, reason)
 
 
-STATES_BY_VERDICT = {
+CONDITIONS_OF_VERDICTS = {
     "internal-error": {"errors": ["of the suite"]},
     "interrupted": {"interrupted": True},
-    "non-conformant": {},
-    "not-robust": {},
+    "non-conformant": {"results": ["documented fail"]},
+    "not-robust": {"results": ["robust fail"]},
     "drifted": {"drift": ["a place"]},
     "unreachable": {"unreachable": "gone"},
     "incomplete": {"journal_trouble": True},
     "partial": {"narrowed": True},
     "conformant": {},
 }
-"""The state of a run that leads to each verdict. Two verdicts follow from results alone, which are below."""
-RESULTS_BY_VERDICT = {"non-conformant": "documented fail, ", "not-robust": "robust fail, "}
+"""What makes each verdict apply to a run: two need the failure of a requirement, the others attributes of the run."""
 
 
-@pytest.mark.parametrize(("first_verdict", "later_verdict"), [*combinations(STATES_BY_VERDICT, 2)])
+@pytest.mark.parametrize(("first_verdict", "later_verdict"), [*combinations(CONDITIONS_OF_VERDICTS, 2)])
 def test_the_verdict_of_a_run_is_the_first_in_order_that_applies(first_verdict, later_verdict):
     """If two verdicts apply to a run, the one that is first in the order of verdicts is its verdict.
 
-    So an unreachable service never hides a failure, and a run of a part of the requirements is never conformant.
+    So an unreachable service never hides a failure, and a run of a part of the requirements is never conformant. For
+    example, a run that was interrupted after a documented requirement failed is "interrupted".
     """
-    results = [RESULTS_BY_VERDICT.get(verdict, "") for verdict in (first_verdict, later_verdict)]
-    state = STATES_BY_VERDICT[first_verdict] | STATES_BY_VERDICT[later_verdict]
+    conditions = [CONDITIONS_OF_VERDICTS[verdict] for verdict in (first_verdict, later_verdict)]
+    attributes = {name: value for part in conditions for name, value in part.items() if name != "results"}
+    failures = [failure for part in conditions for failure in part.get("results", [])]
+    words = ", ".join([*failures, "documented2 pass"])  # one requirement passes, so that the run tested something
 
-    verdict, _ = verdict_and_reason(requirements_with_results("".join([*results, "other pass"])), **state)
+    verdict, _ = verdict_and_reason(requirements_with_results(words), **attributes)
 
     assert verdict == first_verdict
 
@@ -156,6 +163,7 @@ def test_a_dropped_connection_is_no_fault_if_the_target_went_away():
     assert result_of_run(run).verdict == "unreachable"
 
 
+SEVEN_REFUSALS = {"executePix": {"401": 7}}
 LIMIT = "limits.duration (900 s) is reached"
 
 
@@ -164,8 +172,17 @@ LIMIT = "limits.duration (900 s) is reached"
     [
         ({"journal_trouble": True}, "the journal could not be used, which stopped executions"),
         ({"ended_by": LIMIT}, LIMIT),
-        ({"granted": ()}, "no operation succeeded"),
-        ({"granted": (), "journal_trouble": True, "answered": {"executePix": {"401": 7}}}, "no operation succeeded"),
+        ({"operations_that_succeeded": ()}, "no operation succeeded"),
+        (
+            {"operations_that_succeeded": (), "journal_trouble": True, "answered": SEVEN_REFUSALS},
+            "no operation succeeded",
+        ),
+    ],
+    ids=[
+        "trouble with the journal",
+        "a limit",
+        "no success",
+        "no success, which counts before trouble with the journal",
     ],
 )
 def test_what_stopped_a_run_is_named(state, reason):
@@ -193,7 +210,9 @@ def test_a_run_below_min_coverage_is_incomplete(min_coverage, verdict, reason):
 
     Here one of two counts as tested: implied requirements never fail a run, and untestable ones never count.
     """
-    results = requirements_with_results("documented pass, robust out-of-scope, implied pass, untestable untestable")
+    results = requirements_with_results(
+        "documented pass, robust out-of-scope, implied pass, documented-untestable untestable"
+    )
     profile = replace(SANDBOX_PROFILE, min_coverage=min_coverage)
 
     assert verdict_and_reason(results, profile=profile) == (verdict, reason)
@@ -204,7 +223,9 @@ def test_coverage_and_counts_by_level():
 
     A requirement that no exchange can show is not testable.
     """
-    results = requirements_with_results("implied warn, documented fail, other out-of-scope, untestable untestable")
+    results = requirements_with_results(
+        "implied warn, documented fail, documented2 out-of-scope, documented-untestable untestable"
+    )
 
     coverage_by_level = coverage(results)
     verdicts_by_level = counts(results)
@@ -270,51 +291,87 @@ def test_a_requirement_takes_the_strongest_verdict_of_its_tests(strong, weak):
 
 
 TODAY = date.today()
-PASSES_ALTHOUGH_LISTED, PASSES_ALTHOUGH_LISTED_AS_STRICT = (
-    f"{strict}known_failures lists this requirement, and it passes: delete its entry" for strict in ("", "strict: ")
-)
-UNTIL_YESTERDAY = {"until": TODAY - timedelta(1)}
-DELETE, LAST_DAY_HAS_PASSED = (
-    "passes: delete its entry",
-    f"the last day of this known failure, {UNTIL_YESTERDAY['until']}, has passed",
-)
+YESTERDAY = TODAY - timedelta(1)
 
 
-@pytest.mark.parametrize(
-    ("entry", "verdict", "message", "note", "verdict_of_run"),
-    [
-        ({"until": TODAY}, "fail", "m", "", "partial"),
-        ({"strict": True}, "fail", "m", "", "partial"),
-        (UNTIL_YESTERDAY, "fail", "m", LAST_DAY_HAS_PASSED, "non-conformant"),
-        (UNTIL_YESTERDAY, "pass", PASSES_ALTHOUGH_LISTED, DELETE, "partial"),
-        ({"strict": True}, "pass", PASSES_ALTHOUGH_LISTED_AS_STRICT, DELETE, "non-conformant"),
-        ({"strict": True, **UNTIL_YESTERDAY}, "not-exercised", "m", "", "incomplete"),
-        ({"strict": True, **UNTIL_YESTERDAY}, "not selected", "m", "", "nothing-selected"),
-    ],
-)
-def test_a_known_failure_does_not_fail_a_run(entry, verdict, message, note, verdict_of_run, monkeypatch):
-    """A failure that the profile lists in `known_failures` does not fail the run, unless its last day has passed.
+def run_with_known_failure(monkeypatch, verdict, **entry):
+    """A run of a selection, in which one requirement has this verdict. The profile lists it in `known_failures`.
 
-    If the requirement passes, a note asks to delete the entry, and a strict entry fails the run.
+    `entry` are other members of the entry in the profile. The message of the requirement is "digit is missing". With the
+    verdict "not selected" the run has no result.
     """
     monkeypatch.setattr("reports.result.run_verdict.today", lambda: TODAY)  # midnight may have passed since the import
     profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
     run = Run(profile, "http://127.0.0.1:1", narrowed=True, grants=Grants(granted={"executePix"}))
     if verdict != "not selected":
         run.selected.add(DOCUMENTED)
-        run.results.append(RequirementResult(DOCUMENTED, Verdict(verdict), "m", (1,)))
+        run.results.append(RequirementResult(DOCUMENTED, Verdict(verdict), "digit is missing", (1,)))
     run.close()
+    return result_of_run(run)
 
-    notes = [str(run_note.text) for run_note in result_of_run(run).notes]
-    expected_notes = [f"known_failures: {DOCUMENTED}: {note}"] if note else []
 
-    notes_about_the_failure = [text for text in notes if DOCUMENTED in text]
-    messages = [str(result.message) for _, result in result_of_run(run).results]
-    expected_messages = [] if verdict == "not selected" else [message]
+def messages_of(result):
+    """The messages of the requirements of a run."""
+    return [str(requirement_result.message) for _, requirement_result in result.results]
 
-    assert notes_about_the_failure == expected_notes
-    assert messages == expected_messages
-    assert result_of_run(run).verdict == verdict_of_run
+
+def notes_about_known_failure(result):
+    """The notes of a run about the requirement in `known_failures`, each without its beginning."""
+    texts = [str(note.text) for note in result.notes]
+    return [text.removeprefix(f"known_failures: {DOCUMENTED}: ") for text in texts if DOCUMENTED in text]
+
+
+@pytest.mark.parametrize("entry", [{"until": TODAY}, {"strict": True}], ids=["its last day is today", "strict"])
+def test_a_known_failure_does_not_fail_a_run(entry, monkeypatch):
+    """A failure that the profile lists in `known_failures` does not fail the run.
+
+    The run is a selection of requirements, so its best verdict is partial.
+    """
+    result = run_with_known_failure(monkeypatch, "fail", **entry)
+
+    assert result.verdict == "partial"
+    assert messages_of(result) == ["digit is missing"]
+    assert notes_about_known_failure(result) == []
+
+
+def test_a_known_failure_fails_the_run_after_its_last_day(monkeypatch):
+    """If the last day of an entry of `known_failures` has passed, the failure fails the run, and a note gives the day."""
+    result = run_with_known_failure(monkeypatch, "fail", until=YESTERDAY)
+
+    assert result.verdict == "non-conformant"
+    assert messages_of(result) == ["digit is missing"]
+    assert notes_about_known_failure(result) == [f"the last day of this known failure, {YESTERDAY}, has passed"]
+
+
+def test_a_known_failure_that_passes_is_to_be_deleted(monkeypatch):
+    """If a requirement in `known_failures` passes, its message and a note ask to delete the entry."""
+    result = run_with_known_failure(monkeypatch, "pass", until=YESTERDAY)
+
+    assert result.verdict == "partial"
+    assert messages_of(result) == ["known_failures lists this requirement, and it passes: delete its entry"]
+    assert notes_about_known_failure(result) == ["passes: delete its entry"]
+
+
+def test_a_strict_known_failure_that_passes_fails_the_run(monkeypatch):
+    """If a requirement passes and its entry in `known_failures` is strict, the run fails until the entry is deleted."""
+    result = run_with_known_failure(monkeypatch, "pass", strict=True)
+
+    assert result.verdict == "non-conformant"
+    assert messages_of(result) == ["strict: known_failures lists this requirement, and it passes: delete its entry"]
+    assert notes_about_known_failure(result) == ["passes: delete its entry"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "messages", "verdict_of_run"),
+    [("not-exercised", ["digit is missing"], "incomplete"), ("not selected", [], "nothing-selected")],
+)
+def test_a_known_failure_that_was_not_tested_has_no_note(verdict, messages, verdict_of_run, monkeypatch):
+    """An entry of `known_failures` whose requirement was not tested has no note, even if it is strict and too old."""
+    result = run_with_known_failure(monkeypatch, verdict, strict=True, until=YESTERDAY)
+
+    assert result.verdict == verdict_of_run
+    assert messages_of(result) == messages
+    assert notes_about_known_failure(result) == []
 
 
 def test_known_failures_may_list_requirements_that_are_not_exercised():
@@ -325,19 +382,20 @@ def test_known_failures_may_list_requirements_that_are_not_exercised():
     assert result_of_run(run).verdict == "partial"
 
 
-def test_a_reason_is_not_repeated():
-    """A requirement that was not tested because a limit was reached names the limit once, although two messages name
-    it.
+def test_a_limit_as_a_reason_is_named_once():
+    """A requirement that was not tested because a limit was reached names the limit once.
 
-    Both the answer that was never sent and the run have the limit as their reason.
+    The limit is the reason of the requirement, and of the run, which did not send a request because of it. So the
+    message is not "limits.requests (40) is spent; limits.requests (40) is spent".
     """
     limit = say("limits.{setting} ({most}) is spent", setting="requests", most=40)
-    in_words = say("no success to judge: {answer}", answer=limit)
+    reason_of_requirement = say("no success to judge: {answer}", answer=limit)
     granted = Grants(granted={"executePix"})
     run = Run(SANDBOX_PROFILE, "http://127.0.0.1:1", unsent={limit: ["executePix"]}, grants=granted)
-    run.results = [RequirementResult(DOCUMENTED, Verdict.NOT_EXERCISED, why=in_words)]
+    run.results = [RequirementResult(DOCUMENTED, Verdict.NOT_EXERCISED, why=reason_of_requirement)]
 
     message = {requirement.id: result.message for requirement, result in result_of_run(run).results}[DOCUMENTED]
+    names_of_limits_in_message = list(texts_in_values(message, "setting"))
 
     assert str(message) == "no success to judge: limits.requests (40) is spent"
-    assert list(texts_in_values(message, "setting")) == ["requests"]
+    assert names_of_limits_in_message == ["requests"]

@@ -96,11 +96,13 @@ def test_a_requirement_is_explained(run_with_options, line_of_last_run):
     """`pytest --explain ID` prints the statement, the requests that test it, the result of the last run, and the usual
     fix.
 
-    The last run has odd characters in its selection. They are printed as escapes.
+    The selection of the last run has an account and control characters. They are printed as `<account>` and as escapes
+    such as `\\x1b`, so that they cannot change the terminal.
     """
     result = run_with_options("--explain", MASKED)
 
     assert result.status == 0
+    assert "(only seen for <account>\\x1b[31m\\r # #[error] red\\u202e)" in result.output
     assert result.output.rstrip("\n").splitlines() == [
         f"{MASKED} (documented)",
         "  The tax document of the counterparty is partly masked.",
@@ -113,7 +115,7 @@ def test_a_requirement_is_explained(run_with_options, line_of_last_run):
         "  createPix: a transfer that the run executes",
         "",
         "What the last run saw",
-        f"  {line_of_last_run}",
+        f"  {line_of_last_run}",  # with "…ac-0001<ESC>[31m<CR><LF>##[error]…" as "…<account>\\x1b[31m\\r # #[error]…"
         "  fail",
         "",
         "What usually fixes it",

@@ -112,7 +112,22 @@ EVERYTHING_TESTED = {"documented": Coverage(tested=4, testable=4)}
         ),
         (document_for_headline(selection="-k executePix"), "PARTIAL, read only, only -k executePix: no failure, {}"),
     ],
-    ids=lambda value: None if isinstance(value, str) else str(value.verdict),
+    ids=[
+        "partial",
+        "stopped by the user, with two failures",
+        "everything was tested",
+        "a known failure with a last day",
+        "three known failures, two with a last day",
+        "a known failure without a last day",
+        "partial, with a known failure",
+        "drift in two places",
+        "failures besides a known one",
+        "something was not tested",
+        "operations without success",
+        "a limit was reached",
+        "the service cannot be reached",
+        "a selection of requirements",
+    ],
 )
 def test_the_headline_of_a_run(run_document, line):
     """The headline of a run has the verdict, what the profile permits, the failures, and how many requirements were
@@ -196,13 +211,19 @@ def test_the_number_of_places_that_drift(number_of_places, text):
 
 
 def test_each_place_that_drifts_has_a_line():
-    """A line about drift has the requirement, the situation and the place if there is one, and both values.
+    """A line about drift has the requirement, and both values: what an earlier run recorded, and what is there now.
 
-    Drift is a difference from what an earlier run recorded of the service.
+    It also has the situation, which is the kind of request, and the place in the answer, if they are known.
     """
-    lines = list(drift_lines(document_with_drift(2)))
+    drift = Drift(id=STATUS_VALUES, situation="", place="", was="DONE", now="PAID")
+    drift_at_a_place = drift.model_copy(update={"situation": "a supplied code", "place": "/data/status"})
 
-    assert lines == [f"{STATUS_VALUES}: x → y", f"{STATUS_VALUES}, a, /1: x → y"]
+    lines = list(drift_lines(document_with(drift=[drift, drift_at_a_place])))
+
+    assert lines == [
+        f"{STATUS_VALUES}: DONE → PAID",
+        f"{STATUS_VALUES}, a supplied code, /data/status: DONE → PAID",
+    ]
 
 
 def test_ten_places_that_drift_are_listed():

@@ -138,29 +138,33 @@ def python_patterns():
                 yield "".join(".+" if part is None else re.escape(part) for part in parts)
 
 
-def scalars(value):
+def texts_and_names_in_yaml(value):
     """Texts and names of members in a YAML value, at any depth."""
     if isinstance(value, dict):
-        return {*value, *(text for member in value.values() for text in scalars(member))}
+        return {*value, *(text for member in value.values() for text in texts_and_names_in_yaml(member))}
     if isinstance(value, list):
-        return {text for item in value for text in scalars(item)}
+        return {text for item in value for text in texts_and_names_in_yaml(item)}
     return {value}
 
 
 def test_each_entry_by_hand_is_a_text_of_the_code():
-    """Each entry of the catalogue that is written by hand is a text of the code: whole, in capitals, with a hyphen, or
-    an f-string.
+    """Each entry of the catalogue that is written by hand stands in the code.
 
-    `make messages` keeps such an entry for ever, so nothing else would find one that is no longer used.
+    The code may have it in small letters, such as "phone" for PHONE, or with hyphens, such as "not-exercised" for "not
+    exercised". Or it is an f-string whose values are filled in. `make messages` keeps such an entry for ever, so nothing
+    else would find one that is no longer used.
     """
     files = [yaml.safe_load(path.read_text("utf-8")) for path in (ROOT / "spec").glob("*.yaml")]
-    texts = {*python_texts(), *(text for file in files for text in scalars(file))}
-    pattern = re.compile("|".join(python_patterns()))
+    texts = {*python_texts(), *(text for file in files for text in texts_and_names_in_yaml(file))}
+    pattern_of_f_strings = re.compile("|".join(python_patterns()))
+
+    def is_in_the_code(text):
+        is_a_text = not {text, text.lower(), text.replace(" ", "-")}.isdisjoint(texts)
+        return is_a_text or pattern_of_f_strings.fullmatch(text) is not None
+
     by_hand = [entry.id for entry in CATALOGUE if "by hand" in entry.user_comments]
     english = [entry_id[0] if isinstance(entry_id, tuple) else entry_id for entry_id in by_hand]
-    unsaid = [text for text in english if not {text, text.lower(), text.replace(" ", "-")} & texts]
-
-    unused_entries = [text for text in unsaid if not pattern.fullmatch(text)]
+    unused_entries = [text for text in english if not is_in_the_code(text)]
 
     assert unused_entries == []
     assert len(by_hand) > 100
@@ -236,26 +240,29 @@ def test_a_page_in_portuguese_has_no_english_text(name):
 
 
 def phrases(text):
-    """The phrases that a text is put together from."""
+    """The phrases that a message is put together from, such as "a key of the type {type}" and its values, at any depth."""
     parts = [value for _, value in message_of(text).values]
     return {phrase for part in parts for phrase in phrases(part)} or {str(text)}
 
 
 def test_observations_are_translated_to_portuguese():
-    """The kinds of requests that observations name are translated to Portuguese.
+    """The kind of request that each observation names (its situation) is translated to Portuguese.
 
     Names and numbers of the interface stay as they are.
     """
-    names = set().union(*(phrases(observation.situation) for observation in shared_run("clean").run.observations))
-    untranslated = {name for name in names if language(PORTUGUESE).text(name) == name} - {
-        "",
-        "null",
-        "1 = EMAIL",
-        "2 = EMAIL",
-    }
-
+    values_and_no_words = {"", "null", "1 = EMAIL", "2 = EMAIL"}
     names_of_the_interface = OPENAPI.read_text()
-    untranslated_words = [name for name in untranslated if not name.isdecimal() and name not in names_of_the_interface]
+    phrases_of_situations = set().union(
+        *(phrases(observation.situation) for observation in shared_run("clean").run.observations)
+    )
+
+    untranslated_words = [
+        phrase
+        for phrase in phrases_of_situations - values_and_no_words
+        if language(PORTUGUESE).text(phrase) == phrase
+        and not phrase.isdecimal()
+        and phrase not in names_of_the_interface
+    ]
 
     assert untranslated_words == []
 
@@ -266,23 +273,33 @@ def test_notes_verdicts_drift_and_comparison_are_translated_to_portuguese(run):
 
     Drift is a difference from what an earlier run observed.
     """
-    lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
-    run.notes.append(Note(NoteKind.WRONG_SET_UP, lost))
-    run.selected |= {"executePix.status", "executePix.json"}
+    why = say("the connection is refused")
+    note = Note(NoteKind.WRONG_SET_UP, say("{base_url} cannot be reached: {why}", base_url="https://x", why=why))
+    run.notes.append(note)
     run.unsent = {say("limits.{setting} ({limit}) is spent", setting="transfers", limit=20): ["createPix"]}
-    run.record = record_of("staging", {})
+    run.selected |= {"executePix.status", "executePix.json"}  # two requirements that are not tested
     run.drift = [Drift(id="executePix.repeated", situation="", place="", was="the same result", now="another")]
+    run.record = record_of("staging", {})  # what the drift is a difference from
     comparison = compared(run_in_folder(shared_run("failing").folder), document_of(run), str)
+    portuguese_by_english = {
+        "https://x cannot be reached: the connection is refused": "https://x não pode ser alcançado: a conexão foi recusada",
+        "limits.transfers (20) is spent: not all requests to createPix were sent": "o limite limits.transfers (20) foi "
+        "atingido: nem todas as requisições a createPix foram enviadas",
+        "the same result": "o mesmo resultado",
+        "not exercised": "não testado",
+        "2 not exercised": "2 não testados",
+    }
+    headings = {
+        "Mudança de comportamento",
+        "Mudanças desde outra execução dos testes",
+    }  # of drift, and of the comparison
+
     texts = set(page_of(run, comparison=comparison).texts)
+    texts_in_english = set(page_of(run, ENGLISH, comparison).texts)
 
     assert left_in_english(run, comparison) == []
-    assert {
-        "https://x não pode ser alcançado: a conexão foi recusada",
-        "o limite limits.transfers (20) foi atingido: nem todas as requisições a createPix foram enviadas",
-        *("Mudança de comportamento", "o mesmo resultado", "Mudanças desde outra execução dos testes"),
-        *("não testado", "2 não testados"),
-    } <= texts
-    assert {"not exercised", "2 not exercised"} <= set(page_of(run, ENGLISH).texts)
+    assert {*portuguese_by_english.values(), *headings} - texts == set()
+    assert {*portuguese_by_english} - texts_in_english == set()
 
 
 def test_the_whole_page_is_in_portuguese():
@@ -290,7 +307,7 @@ def test_the_whole_page_is_in_portuguese():
 
     The outcomes of pytest, the files for programs and the terminal stay in English.
     """
-    result = shared_run("partial")
+    result = shared_run("partial")  # its profile says `language: pt-BR`
     page = result.text("report.html")
     data = json.loads(unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))
     tests = [test for tests in data["tests"].values() for test in tests]

@@ -15,6 +15,7 @@ from tests.selftest.planned import plan_of
 from tests.selftest.services.running import write_profile
 from tests.selftest.shared_runs import run_in_this_process
 from tests.traffic.invalid import observed_invalid_requests
+from tests.traffic.keys.undocumented_types import undocumented_types
 from tests.traffic.property import Generated
 
 CODES = ["SBX-PHONE-1", "SBX-EMAIL-1"]
@@ -56,7 +57,7 @@ def test_the_plan_names_executions_without_their_codes(lines_of_plan):
 PREPARE = {"operation": "createPix", "json": {"account": "{account}"}, "code_at": "/data/id", "count": 2}
 """An entry `transactions.prepare` of a profile: the run prepares transfers with createPix, and so gets codes."""
 CODES_OF_PROFILE = "  each once: number 1 and number 2 of transactions.codes"
-CODES_OF_RUN = "  each once: 4 that the run prepares"
+CODES_OF_RUN = "  each once: 4 that the run prepares"  # 2 (count), and on a sandbox 2 to execute at the same moment
 
 
 @pytest.mark.parametrize(
@@ -81,15 +82,18 @@ def test_the_plan_says_why_each_request_is_sent(tmp_path):
     """Each planned request has a purpose in words, and the plan has a line with each purpose and the number of its
     requests.
 
-    Here 22 registrations have a key type that the interface document does not list.
+    Here the purpose is a key type that the interface document does not list. Types for which the service may make a
+    key are left out, because the profile does not say where a list shows the key, so that it could not be deleted.
     """
     profile = load(str(write_profile(tmp_path, STAGING, sandbox=None)))
     planned = plan_of(profile, ids_of("registerPixKey.pixKeyType.undocumented"))
-    lines = list(plan_lines(planned, profile, "", ""))
+    lines = list(plan_lines(planned, profile, journal="", selected=""))
+    types_sent = [key_type for key_type in undocumented_types(with_empty_keys=False) if not key_type.may_make_a_key]
 
     requests_without_purpose = [exchange for exchange in planned.exchanges if exchange.purpose is None]
 
     assert requests_without_purpose == []
+    assert len(types_sent) == 22
     assert f"  {'':<17} {22:>5}  a type that is not documented" in lines
 
 
@@ -98,7 +102,11 @@ def test_the_plan_says_why_generated_requests_are_sent():
     drawn at random.
     """
     profile = load("sandbox")
-    lines = list(plan_lines(plan_of(profile, ids_of("listPixKeys.serverError"), generated=True), profile, "", ""))
+    lines = list(
+        plan_lines(
+            plan_of(profile, ids_of("listPixKeys.serverError"), generated=True), profile, journal="", selected=""
+        )
+    )
     purposes = {line.strip().partition("  ")[2] for line in lines}
 
     assert {Generated.READ.value, Generated.INVALID.value, Generated.DRAWN.value} <= purposes
@@ -110,45 +118,64 @@ def test_the_plan_says_why_generated_requests_are_sent():
 def test_an_account_and_a_code_have_any_form(lines_of_plan, name, sandbox):
     """A plan has executions whatever signs the account and the codes of the profile have, such as `/`, `%` or a blank.
 
-    The suite compares each request with the codes that it may send, in every spelling of the address.
+    The suite compares each request with the codes that it may send, in every spelling of the address. A name that may
+    not be a code, because it has a blank or a letter that is not ASCII, is an account only.
     """
-    code = {"transactions": {"codes": ["TX1", name, f"{name}2"]}} if name.isascii() and " " not in name else {}
+    similar_name = f"{name}2"  # begins with the other code, and must not be taken for it
+    may_be_a_code = name.isascii() and " " not in name
+    codes = {"transactions": {"codes": ["TX1", name, similar_name]}} if may_be_a_code else {}
 
-    numbers_of_requests = requests_by_name(lines_of_plan(accounts=[name], sandbox=sandbox, **code))
+    numbers_of_requests = requests_by_name(lines_of_plan(accounts=[name], sandbox=sandbox, **codes))
 
     assert numbers_of_requests["executePix"] > 0
 
 
+WITHOUT_DELETIONS = {"sandbox": None, "allow": ["read", "register-keys"]}
+THREE_WRONG_TOKENS = {**WITHOUT_DELETIONS, "limits": {"wrong_tokens": 3}}
+
+
 @pytest.mark.parametrize(
-    ("changes", "line"),
+    ("changes_of_profile", "line"),
     [
-        ({"transactions": {"codes": CODES}}, "executePix, an execution: 2 of 6, more with transactions.prepare"),
-        (
+        pytest.param(
+            {"transactions": {"codes": CODES}},
+            "executePix, an execution: 2 of 6, more with transactions.prepare",
+            id="the profile has two codes",
+        ),
+        pytest.param(
             {"transactions": {"codes": [*CODES, "SBX-CPF-1"]}, "limits": {"executions": 2}},
             "executePix, an execution: 2 of 6, more with limits.executions (2)",
+            id="a limit permits two of three codes",
         ),
-        ({"transactions": {"codes": CODES}}, "executePix, an execution that is repeated: 0, more with transactions.prepare"),
-        (
-            {"sandbox": None, "allow": ["read", "register-keys"]},
+        pytest.param(
+            {"transactions": {"codes": CODES}},
+            "executePix, an execution that is repeated: 0, more with transactions.prepare",
+            id="only a transfer that the run prepares is repeated",
+        ),
+        pytest.param(
+            WITHOUT_DELETIONS,
             "registerPixKey, a key of the type EMAIL: 1 of 6, more with allow: delete-keys",
+            id="without deletions the only e-mail key of the profile is registered once",
         ),
-        (
-            {"sandbox": None, "allow": ["read", "register-keys"], "limits": {"wrong_tokens": 3}},
+        pytest.param(
+            THREE_WRONG_TOKENS,
             "registerPixKey, a request with another token: 1 of 6, more with limits.wrong_tokens (3)",
+            id="one of three requests with bad credentials has another token",
         ),
-        (
-            {"sandbox": None, "allow": ["read", "register-keys"], "limits": {"wrong_tokens": 3}},
+        pytest.param(
+            THREE_WRONG_TOKENS,
             "registerPixKey, a request without a token: 2 of 6, more with limits.wrong_tokens (3)",
+            id="two of three requests with bad credentials have no token",
         ),
     ],
-)  # fmt: skip
-def test_the_plan_lists_statements_that_few_exchanges_show(changes, line, lines_of_plan):
+)
+def test_the_plan_lists_statements_that_few_exchanges_show(changes_of_profile, line, lines_of_plan):
     """If fewer than six requests test a statement, the plan names it, and the setting of the profile that would raise
     the number.
 
     The service may have several nodes of which only one is at fault, so that few requests may all miss it.
     """
-    assert f"  {line}" in lines_of_plan(**changes)
+    assert f"  {line}" in lines_of_plan(**changes_of_profile)
 
 
 def test_on_the_embedded_sandbox_each_situation_is_exercised_six_times():
@@ -161,48 +188,97 @@ def test_on_the_embedded_sandbox_each_situation_is_exercised_six_times():
 
 
 def test_each_operation_that_is_not_permitted_is_listed_with_its_permission(lines_of_plan):
-    """If the profile permits only reads, the plan lists each other operation with the permission that it needs."""
-    lines = lines_of_plan(allow=["read"])
+    """If the profile permits only reads, the plan lists each other operation with the permission that it needs.
 
-    expected_lines = {
-        "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow",
-        "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off",
-        "  none is registered",
-        "transfers: at most 0 may succeed (limits.transfers: 6000; bodies: 0)",
-        "  no execution: it needs execute in allow",
-    }
-    missing_lines = expected_lines - {*lines}
+    Requests that are generated or malformed need the permission `fuzz`.
+    """
+    lines = lines_of_plan(allow=["read"])
+    start = lines.index("out of scope:")
+    permission_by_name = dict(
+        re.findall(r"^  (\w+) .*needs? ([\w-]+) in allow", "\n".join(lines[start:]), re.MULTILINE)
+    )
 
     assert requests_by_name(lines).keys() == {*READ_OPERATIONS, "total"}
-    assert missing_lines == set()
+    assert "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow" in lines
+    assert permission_by_name == {
+        "executePix": "execute",
+        "registerPixKey": "register-keys",
+        "deletePixKey": "delete-keys",
+        "createPix": "create-pix",
+        "transferExternal": "transfer",
+        "transferInternal": "transfer",
+        "transferP2p": "transfer",
+        "generated": "fuzz",
+    }
 
 
+def test_the_plan_of_reads_says_that_nothing_is_changed(lines_of_plan):
+    """If the profile permits only reads, the plan says that no key is registered, no transfer succeeds and nothing is
+    executed.
+    """
+    lines = lines_of_plan(allow=["read"])
+
+    assert lines[lines.index("keys:") + 1] == "  none is registered"
+    assert "transfers: at most 0 may succeed (limits.transfers: 6000; bodies: 0)" in lines  # 6000: limits.requests
+    assert "  no execution: it needs execute in allow" in lines
+    assert (
+        "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off" in lines
+    )
+
+
+EACH_TIME = "deleted each time, unless a list showed it before the run"
 KEYS = [
     {"type": "RANDOM", "key": ""},
     {"type": "EMAIL", "key": "qa@bank.example", "disposable": True},
     {"type": "PHONE", "key": "+5511955500777"},
 ]
+FATES_OF_KEYS_ON_A_SANDBOX = [
+    "deleted if the answer (Key) or a list of keys (key_at) has its value",  # RANDOM
+    EACH_TIME,  # EMAIL, disposable
+    EACH_TIME,  # PHONE, not disposable
+]
+FATES_OF_KEYS_OFF_A_SANDBOX = [
+    "deleted if the answer (Key) and a list of keys (key_at) have the same value",  # RANDOM
+    EACH_TIME,  # EMAIL, disposable
+    "stays: it is not disposable",  # PHONE, not disposable
+]
+"""For each of KEYS: whether it is deleted after its registration."""
 
 
-@pytest.mark.parametrize("sandbox", [None, STAGING], ids=["not a sandbox", "a sandbox"])
-def test_the_plan_names_sandbox_deleted_keys_and_most_transfers(sandbox, lines_of_plan):
-    """The plan says if the target is a sandbox, which registered keys are deleted, and how many transfers may succeed.
+@pytest.mark.parametrize(
+    ("sandbox", "target", "fates_of_keys"),
+    [
+        (None, "not a sandbox", FATES_OF_KEYS_OFF_A_SANDBOX),
+        (STAGING, "a sandbox", FATES_OF_KEYS_ON_A_SANDBOX),
+    ],
+    ids=["not a sandbox", "a sandbox"],
+)
+def test_the_plan_names_the_target_and_the_keys_that_are_deleted(sandbox, target, fates_of_keys, lines_of_plan):
+    """The plan says if the target is a sandbox, and which registered keys are deleted.
 
-    Off a sandbox only a key that the profile calls disposable is deleted.
+    Off a sandbox a key of the profile is deleted only if the profile calls it disposable. A RANDOM key is deleted only
+    if its value is known: the answer to the registration has it as `Key`, and the list at `key_at` shows it.
     """
-    lines = lines_of_plan("registerPixKey or transferP2p", sandbox=sandbox, pix_keys=KEYS)
-    fates_of_keys = [line.rpartition("; ")[2] for line in lines if "if no list of keys has it yet" in line]
+    lines = lines_of_plan("registerPixKey", sandbox=sandbox, pix_keys=KEYS)
 
-    assert f"{STAGING}, {'a' if sandbox else 'not a'} sandbox, " in lines[0]
-    assert fates_of_keys == [
-        "deleted if the answer (Key) or a list of keys (key_at) has its value"
-        if sandbox
-        else "deleted if the answer (Key) and a list of keys (key_at) have the same value",
-        "deleted each time, unless a list showed it before the run",
-        "deleted each time, unless a list showed it before the run" if sandbox else "stays: it is not disposable",
-    ]
-    assert re.search(r"\ntransfers: at most \d+ may succeed \(limits.transfers: (20|6000); ", "\n".join(lines))
-    assert ("of any amount" if sandbox else "of at most the amount of the profile") in "\n".join(lines)
+    assert f"{STAGING}, {target}, " in lines[0]
+    assert [line.rpartition("; ")[2] for line in lines if "if no list of keys has it yet" in line] == fates_of_keys
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "limit", "amount"),
+    [
+        (None, 20, "of at most the amount of the profile"),  # the default of limits.transfers
+        (STAGING, 6000, "of any amount"),  # limits.requests: on a sandbox no transfer costs anything
+    ],
+    ids=["not a sandbox", "a sandbox"],
+)
+def test_the_plan_says_how_many_transfers_may_succeed(sandbox, limit, amount, lines_of_plan):
+    """The plan says how many transfers may succeed, and of which amount."""
+    plan = "\n".join(lines_of_plan("registerPixKey or transferP2p", sandbox=sandbox, pix_keys=KEYS))
+
+    assert re.search(rf"\ntransfers: at most \d+ may succeed \(limits.transfers: {limit}; ", plan)
+    assert amount in plan
 
 
 SELECTION_OF_TOKENS = "executePix.token or registerPixKey.token"
@@ -211,7 +287,11 @@ WITH_FUZZ = [*WITHOUT_FUZZ, "fuzz"]
 
 
 def test_the_plan_counts_requests_with_wrong_tokens(lines_of_plan):
-    """The plan counts the requests with a wrong token, and without any token, for each operation."""
+    """The plan counts the requests with a wrong token, and without any token, for each operation.
+
+    The limit is 50, so 100 more may have synthetic identifiers. All 42 executions with bad credentials have the code
+    of the profile, which is executed, too: 38 are sent before its execution, 4 after it.
+    """
     lines = lines_of_plan(SELECTION_OF_TOKENS, allow=WITHOUT_FUZZ)
     expected_lines = {
         "wrong tokens, at most 50 to each of executePix and registerPixKey (limits.wrong_tokens), and 100 with "
@@ -221,9 +301,14 @@ def test_the_plan_counts_requests_with_wrong_tokens(lines_of_plan):
         "  number 1 of transactions.codes: 38 times without the valid token first; a service that ignores tokens "
         "executes it then",
     }
-    missing_lines = expected_lines - {*lines}
+    requests_by_purpose = {
+        purpose: int(number) for number, purpose in re.findall(r"^ +(\d+)  (.+)$", "\n".join(lines), re.MULTILINE)
+    }
 
-    assert missing_lines == set()
+    assert expected_lines - {*lines} == set()
+    assert requests_by_purpose["a real code without the valid token, before its execution"] == 38
+    assert requests_by_purpose["the code that was executed first, without the valid token"] == 28 + 14 - 38
+    assert requests_by_purpose["no valid token"] == 33 + 18  # registrations
 
 
 def test_wrong_tokens_that_give_the_token_away_need_the_permission_fuzz(lines_of_plan):
@@ -243,14 +328,17 @@ def test_wrong_tokens_that_give_the_token_away_need_the_permission_fuzz(lines_of
 def test_the_plan_names_wrong_tokens_that_a_limit_leaves_out(lines_of_plan):
     """If limits.wrong_tokens permits fewer wrong tokens than there are kinds, the plan names the kinds that are left out.
 
-    There are 26 kinds for executePix. With a limit of 0 the plan says that no wrong token is sent.
+    registerPixKey needs a limit of 26 for all of its kinds, and executePix one of 22. The last kinds are left out
+    first. With a limit of 0 the plan says that no wrong token is sent.
     """
     plan_with_room = lines_of_plan(SELECTION_OF_TOKENS, allow=WITH_FUZZ)
     plan_for_26 = lines_of_plan(SELECTION_OF_TOKENS, allow=WITH_FUZZ, limits={"wrong_tokens": 26})
+    plan_for_25 = lines_of_plan(SELECTION_OF_TOKENS, allow=WITH_FUZZ, limits={"wrong_tokens": 25})
     plan_for_20 = lines_of_plan(SELECTION_OF_TOKENS, allow=WITH_FUZZ, limits={"wrong_tokens": 20})
     plan_for_none = lines_of_plan(SELECTION_OF_TOKENS, allow=WITHOUT_FUZZ, limits={"wrong_tokens": 0})
 
     assert "no room" not in "".join([*plan_with_room, *plan_for_26])
+    assert "  registerPixKey: no room in limits.wrong_tokens for the text undefined" in plan_for_25
     assert "  executePix: no room in limits.wrong_tokens for Basic credentials, the text undefined" in plan_for_20
     assert "wrong tokens: none" in plan_for_none
 
@@ -271,33 +359,42 @@ def test_the_plan_lists_headers_in_the_place_of_a_token(lines_of_plan):
     assert "a loopback address" not in "\n".join(without_fuzz)
 
 
+OFF_A_SANDBOX_WITH_A_JOURNAL = {"sandbox": None, "journal": "kept/codes.jsonl", "transactions": {"codes": CODES}}
+
+
+def test_without_a_journal_nothing_is_executed(lines_of_plan, tmp_path):
+    """Without a journal, a file with the codes that earlier runs sent, nothing is executed. The plan says how to start one.
+
+    A plan writes nothing.
+    """
+    plan = lines_of_plan("executePix.id", **OFF_A_SANDBOX_WITH_A_JOURNAL)
+    files = list(tmp_path.iterdir())
+
+    assert (
+        "  no execution: the next line says why; --plan --new-journal prints what a run with --new-journal would send"
+        in plan
+    )
+    assert files == [tmp_path / "profile.yaml"]
+
+
 def test_codes_that_the_journal_holds_are_not_sent(lines_of_plan, tmp_path):
     """A code that the journal holds is not sent again: the plan names it apart, by its number in the profile.
 
-    The journal is a file with the codes that earlier runs sent. Without it nothing is executed, and the plan says
-    how to start one. A plan writes nothing.
+    The journal is a file with the codes that earlier runs sent. Here it has the first of two codes. A plan does not
+    change it.
     """
-    changes = {"sandbox": None, "journal": "kept/codes.jsonl", "transactions": {"codes": CODES}}
-    plan_without_journal = lines_of_plan("executePix.id", **changes)
-    files_after_first_plan = list(tmp_path.iterdir())
+    lines_of_plan(**OFF_A_SANDBOX_WITH_A_JOURNAL)  # writes the profile
     journal = journal_of(load(str(tmp_path / "profile.yaml")), run="earlier")
     journal.start()
     for outcome in (Outcome.SENT, Outcome.SUCCESS):
         journal.write(CODES[0], outcome)
     content = journal.path.read_bytes()
-    plan_with_journal = lines_of_plan("executePix.id", **changes)
 
-    assert files_after_first_plan == [tmp_path / "profile.yaml"]
-    assert (
-        "  no execution: the next line says why; --plan --new-journal prints what a run with --new-journal would send"
-        in plan_without_journal
-    )
-    assert f"journal: codes in {tmp_path / 'kept/codes.jsonl'}: 1" in plan_with_journal
-    assert "  each once: number 2 of transactions.codes" in plan_with_journal
-    assert (
-        "  not sent, because the journal says that an earlier run sent it: number 1 of transactions.codes"
-        in plan_with_journal
-    )
+    plan = lines_of_plan("executePix.id", **OFF_A_SANDBOX_WITH_A_JOURNAL)
+
+    assert f"journal: codes in {tmp_path / 'kept/codes.jsonl'}: 1" in plan
+    assert "  each once: number 2 of transactions.codes" in plan
+    assert "  not sent, because the journal says that an earlier run sent it: number 1 of transactions.codes" in plan
     assert journal.path.read_bytes() == content
 
 

@@ -26,7 +26,7 @@ def execution(number, code, *, credential="valid", generator=""):
 
 def lines_of_plan(*exchanges, profile=PROFILE_OF_NO_SANDBOX, selected=None, **plan):
     """The lines of a plan with these requests."""
-    return list(plan_lines(Plan(exchanges=exchanges, **plan), profile, "a journal", selected))
+    return list(plan_lines(Plan(exchanges=exchanges, **plan), profile, journal="a journal", selected=selected))
 
 
 def lines_about_executions(*exchanges, **options):
@@ -42,40 +42,59 @@ FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX = (
 
 
 @pytest.mark.parametrize(
-    ("executions", "expected_lines"),
+    ("executions", "expected_line"),
     [
-        ([execution(1, "A")], ["each once: number 1 of transactions.codes", FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX]),
-        (
-            [execution(1, "B"), execution(2, "A")],
-            ["each once: number 2 and number 1 of transactions.codes", FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX],
+        pytest.param(
+            [execution(number=1, code="A")], "each once: number 1 of transactions.codes", id="a code of the profile"
         ),
-        ([execution(1, "MADE")], ["each once: 1 that the run prepares", FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX]),
-        (
-            [execution(1, "A", credential="no header"), execution(2, "B", credential="no header"), execution(3, "A")],
-            [
-                "each once: number 1 of transactions.codes",
-                "number 1 of transactions.codes: 1 times without the valid token first; a service that ignores tokens executes it then",
-                FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX,
-            ],
+        pytest.param(
+            [execution(number=1, code="B"), execution(number=2, code="A")],
+            "each once: number 2 and number 1 of transactions.codes",
+            id="two codes of the profile",
         ),
-        (
-            [execution(1, "MADE"), execution(2, "MADE", credential="no header")],
-            [
-                "each once: 1 that the run prepares",
-                "a code that the run prepares: 0 times without the valid token first; a service that ignores tokens executes it then",
-                FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX,
-            ],
+        pytest.param(
+            [execution(number=1, code="MADE")], "each once: 1 that the run prepares", id="a code that the run prepares"
         ),
     ],
 )
-def test_the_plan_names_each_execution_by_the_place_of_its_code(executions, expected_lines):
+def test_the_plan_names_each_execution_by_the_place_of_its_code(executions, expected_line):
     """The plan names an execution by the number of its code in `transactions.codes` of the profile, or as one that the
     run prepares.
 
-    It also counts the requests with the code that are sent before the execution without a valid token. MADE is a
-    code that the profile does not have.
+    The codes of the profile are A and B. MADE is a code that the profile does not have.
     """
-    assert lines_about_executions(*executions) == expected_lines
+    assert lines_about_executions(*executions) == [expected_line, FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX]
+
+
+def test_the_plan_counts_requests_without_the_valid_token_before_an_execution():
+    """The plan counts how often a code is sent without the valid token before it is executed.
+
+    A service that ignores tokens executes the code then. B is never executed, so it has no line.
+    """
+    lines = lines_about_executions(
+        execution(number=1, code="A", credential="no header"),
+        execution(number=2, code="B", credential="no header"),
+        execution(number=3, code="A"),
+    )
+
+    assert lines == [
+        "each once: number 1 of transactions.codes",
+        "number 1 of transactions.codes: 1 times without the valid token first; a service that ignores tokens executes it then",
+        FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX,
+    ]
+
+
+def test_a_request_without_the_valid_token_after_an_execution_is_not_counted():
+    """A code that is sent without the valid token only after its execution has a line that counts 0 requests before it."""
+    lines = lines_about_executions(
+        execution(number=1, code="MADE"), execution(number=2, code="MADE", credential="no header")
+    )
+
+    assert lines == [
+        "each once: 1 that the run prepares",
+        "a code that the run prepares: 0 times without the valid token first; a service that ignores tokens executes it then",
+        FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX,
+    ]
 
 
 def test_on_a_sandbox_no_fault_is_listed_as_not_tested():
@@ -83,7 +102,7 @@ def test_on_a_sandbox_no_fault_is_listed_as_not_tested():
 
     Off a sandbox the plan lists `a code that moves money twice` as such a fault.
     """
-    lines = lines_about_executions(execution(1, "A"), profile=PROFILE_OF_A_SANDBOX)
+    lines = lines_about_executions(execution(number=1, code="A"), profile=PROFILE_OF_A_SANDBOX)
 
     assert lines == ["each once: number 1 of transactions.codes"]
 
@@ -93,9 +112,9 @@ def test_on_a_sandbox_the_plan_counts_transfers_that_are_executed_twice():
 
     A sequence is a series of requests, such as an execution and its repetition.
     """
-    execution_in_a_sequence = execution(2, "MADE", generator="sequences")
+    execution_in_a_sequence = execution(number=2, code="MADE", generator="sequences")
 
-    lines = lines_about_executions(execution(1, "A"), execution_in_a_sequence, profile=PROFILE_OF_A_SANDBOX)
+    lines = lines_about_executions(execution(number=1, code="A"), execution_in_a_sequence, profile=PROFILE_OF_A_SANDBOX)
 
     assert lines == [
         "each once: number 1 of transactions.codes",
@@ -142,7 +161,10 @@ def test_a_code_that_an_earlier_run_sent_has_a_line():
 
 
 def test_the_first_line_names_the_target():
-    """The first line of a plan has the address, says if it is a sandbox, and has the selection of requirements."""
+    """The first line of a plan has the address, says if it is a sandbox, and has the selection of requirements.
+
+    The second line is not about --base-url, because the address is that of the profile.
+    """
     first_line, second_line, *_ = lines_of_plan()
     first_line_on_a_sandbox, *_ = lines_of_plan(profile=PROFILE_OF_A_SANDBOX, selected="x")
 
@@ -194,34 +216,80 @@ STAYS_ON_SANDBOX = "stays: a deletion needs delete-keys in allow and requests.de
 EACH_TIME = "deleted each time, unless a list showed it before the run"
 
 
-@pytest.mark.parametrize(
-    ("changes_of_profile", "fates_of_keys", "fate_of_made_up_keys"),
-    [
-        ({"key_at": "/data/*"}, [EACH_TIME, "stays: it is not disposable", "deleted if the answer (Key) and a list of keys (key_at) have the same value"], "is deleted"),
-        ({"sandbox": ADDRESS}, [EACH_TIME, EACH_TIME, "deleted if the answer (Key) or a list of keys (key_at) has its value"], "is deleted"),
-        ({"key_at": None}, [STAYS_OFF_SANDBOX] * 3, STAYS_OFF_SANDBOX),
-        ({"sandbox": ADDRESS, "requests": {}}, [STAYS_ON_SANDBOX] * 3, STAYS_ON_SANDBOX),
-    ],
-)  # fmt: skip
-def test_the_plan_says_of_each_key_whether_it_is_deleted(changes_of_profile, fates_of_keys, fate_of_made_up_keys):
-    """The plan says of each key of the profile, and of keys that the run makes up, whether it is deleted or stays, and why.
-
-    Off a sandbox a key is deleted only if the profile calls it disposable, and if the profile says how to find it in a list.
-    """
+def lines_about_keys(**changes_of_profile):
+    """The lines about keys in the plan of two registrations of the e-mail key. The profile has these changes."""
     registration_of_email = registration(sent={"pixKeyType": "EMAIL", "pixKey": "a@b.example"})
-    lines = lines_of_plan(
-        registration_of_email,
-        registration_of_email,
-        profile=replace(PROFILE_OF_NO_SANDBOX, pix_keys=KEYS, **changes_of_profile),
-    )
-    start = lines.index("keys:")
-    lines_of_three_keys = lines[start + 1 : start + 4]
-    line_of_email, *_ = lines_of_three_keys
-    line_of_made_up_keys, line_of_other_keys = lines[start + 4 : start + 6]
+    profile = replace(PROFILE_OF_NO_SANDBOX, pix_keys=KEYS, **changes_of_profile)
+    lines = lines_of_plan(registration_of_email, registration_of_email, profile=profile)
+    start = lines.index("keys:") + 1
+    number_of_lines = len(KEYS) + 2  # one about the keys that the run makes up, and one about all others
+    return lines[start : start + number_of_lines]
 
-    assert [line.rpartition("; ")[2] for line in lines_of_three_keys] == fates_of_keys
-    assert line_of_email.startswith("  EMAIL, number 1 of pix_keys: registered if no list of keys has it yet, in 2 req")
-    assert line_of_made_up_keys.endswith(f"if the service registers such a key, the key {fate_of_made_up_keys}")
+
+@pytest.mark.parametrize(
+    ("changes_of_profile", "fates_of_keys"),
+    [
+        pytest.param(
+            {"key_at": "/data/*"},
+            {
+                "EMAIL": EACH_TIME,
+                "PHONE": "stays: it is not disposable",
+                "RANDOM": "deleted if the answer (Key) and a list of keys (key_at) have the same value",
+            },
+            id="off a sandbox, with key_at (the place of the keys in a list)",
+        ),
+        pytest.param(
+            {"key_at": None},
+            {"EMAIL": STAYS_OFF_SANDBOX, "PHONE": STAYS_OFF_SANDBOX, "RANDOM": STAYS_OFF_SANDBOX},
+            id="off a sandbox, without key_at",
+        ),
+        pytest.param(
+            {"sandbox": ADDRESS},
+            {
+                "EMAIL": EACH_TIME,
+                "PHONE": EACH_TIME,
+                "RANDOM": "deleted if the answer (Key) or a list of keys (key_at) has its value",
+            },
+            id="on a sandbox",
+        ),
+        pytest.param(
+            {"sandbox": ADDRESS, "requests": {}},
+            {"EMAIL": STAYS_ON_SANDBOX, "PHONE": STAYS_ON_SANDBOX, "RANDOM": STAYS_ON_SANDBOX},
+            id="on a sandbox, without the body of a deletion",
+        ),
+    ],
+)
+def test_the_plan_says_of_each_key_whether_it_is_deleted(changes_of_profile, fates_of_keys):
+    """The plan says of each key of the profile whether it is deleted or stays, and why.
+
+    The profile has a disposable e-mail address, a phone number that is not disposable, and a RANDOM key, which the
+    service makes. Off a sandbox a key is deleted only if the profile calls it disposable, and if the profile says how
+    to find it in a list. A deletion also needs its body in `requests` of the profile.
+    """
+    lines_of_keys = lines_about_keys(**changes_of_profile)[: len(KEYS)]
+
+    assert {line.split(",")[0].strip(): line.rpartition("; ")[2] for line in lines_of_keys} == fates_of_keys
+    assert lines_of_keys[0].startswith(
+        "  EMAIL, number 1 of pix_keys: registered if no list of keys has it yet, in 2 req"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes_of_profile", "fate"),
+    [
+        pytest.param({"key_at": "/data/*"}, "is deleted", id="off a sandbox, with key_at"),
+        pytest.param({"key_at": None}, STAYS_OFF_SANDBOX, id="off a sandbox, without key_at"),
+        pytest.param({"sandbox": ADDRESS}, "is deleted", id="on a sandbox"),
+        pytest.param(
+            {"sandbox": ADDRESS, "requests": {}}, STAYS_ON_SANDBOX, id="on a sandbox, without the body of a deletion"
+        ),
+    ],
+)
+def test_the_plan_says_whether_keys_that_the_run_makes_up_are_deleted(changes_of_profile, fate):
+    """The plan says whether a key that the run makes up is deleted. All other keys stay."""
+    *_, line_of_made_up_keys, line_of_other_keys = lines_about_keys(**changes_of_profile)
+
+    assert line_of_made_up_keys.endswith(f"if the service registers such a key, the key {fate}")
     assert line_of_other_keys == "  no other key is deleted"
 
 
@@ -229,7 +297,10 @@ VALID_TRANSFER, INVALID_TRANSFER = (answer("createPix", {}, valid=is_valid) for 
 
 
 def test_the_plan_counts_transfers_that_may_succeed():
-    """The plan says how many transfers may succeed, at most the limit of the profile, and counts the valid bodies."""
+    """The plan says how many transfers may succeed, at most the limit of the profile.
+
+    It counts all bodies, the invalid one, too. Apart from that it counts those with the body of the profile.
+    """
     profile = replace(PROFILE_OF_NO_SANDBOX, limits=replace(PROFILE_OF_NO_SANDBOX.limits, transfers=2))
 
     lines = lines_of_plan(VALID_TRANSFER, VALID_TRANSFER, INVALID_TRANSFER, profile=profile)

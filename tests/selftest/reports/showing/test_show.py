@@ -19,12 +19,12 @@ from tests.selftest.services.echoing import encodings
 TOKEN, PHRASE = "Can4ry.t0ken-OF_the+run/9f8e7d==", "zork-quux frobnitz"
 VALUES_OF_THE_PROFILE = {"account": "ac-0001-77", "code": "TX0001B", "key": "qa.canary@zork-bank.example"}
 SECRETS = {"token": TOKEN, "password": "zorkmidquuxfrobnitz", "phrase": PHRASE}
-VALUES_OF_NOBODY = {
+VALUES_UNKNOWN_TO_THE_RUN = {
     "a name": "Maria Canario da Silva",
     "an e-mail address": "maria@bank.example",
     "a code": "E2E-2026-0077",
 }
-CANARIES = VALUES_OF_THE_PROFILE | SECRETS | VALUES_OF_NOBODY
+CANARIES = VALUES_OF_THE_PROFILE | SECRETS | VALUES_UNKNOWN_TO_THE_RUN
 
 
 def display_that_knows(*names):
@@ -67,7 +67,10 @@ def bodies_with(form):
 
 
 def parts_shown(shown_text, canary, form):
-    """The parts of a canary, plain or in its written form, that are shown."""
+    """The parts of a canary that are in a text: the whole, and each half, if it has four letters or digits at least.
+
+    The canary may be plain or in an encoded form. Other signs than letters and digits, and letter case, do not count.
+    """
     compact = "".join(filter(str.isalnum, shown_text)).lower()
     parts = (form, canary, canary[: len(canary) // 2], canary[len(canary) // 2 :])
     compact_parts = ["".join(filter(str.isalnum, part)).lower() for part in parts]
@@ -78,17 +81,21 @@ def parts_shown(shown_text, canary, form):
 def test_no_canary_is_shown(name):
     """No secret, account, code, key or name is shown, in whichever encoding and wherever in an answer it stands.
 
-    The display is what prepares an answer for a report. It knows some of these values (canaries), and others it does
-    not know.
+    The display is what prepares an answer for a report. A canary is a value that must not be shown. The display knows
+    it if it is a value of the profile or a secret. A name of a person, for example, it does not know.
     """
     canary = CANARIES[name]
-    display = display_that_knows(name if name not in VALUES_OF_NOBODY else "token")
+    display = display_that_knows("token" if name in VALUES_UNKNOWN_TO_THE_RUN else name)
     leaked = []
 
     for encoding, form in encodings_of(canary).items():
-        header_names = ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine", form)
+        headers_with_canary = [
+            (header_name, form)
+            for header_name in ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine")
+        ]
+        header_with_canary_as_name = (form, form)
         shown_bodies = [display.body(body, media_type) for body, media_type in bodies_with(form)]
-        shown_headers = str(display.headers([(name, form) for name in header_names]))
+        shown_headers = str(display.headers([*headers_with_canary, header_with_canary_as_name]))
         leaked += [(encoding, text) for text in (*shown_bodies, shown_headers) if parts_shown(text, canary, form)]
 
     assert leaked == []
@@ -108,7 +115,19 @@ def test_no_canary_is_shown(name):
         ("usuario zeferino.quintela sem acesso", "usuario aaaaaaaa.aaaaaaaa sem aaaaaa"),
         ("senha incorreta: cavalobateriagrampo", "aaaaa incorreta: aaaaaaaaaaaaaaaaaaa"),
         ("https://bank.example/conta/joaquim", "aaaaa://aaaa.aaaaaaa/conta/aaaaaaa"),
-        ("x" * 400, "aaaa…(300 characters)…(400 characters)"),
+    ],
+    ids=[
+        "a name after an ordinary message",
+        "capitals",
+        "a number",
+        "a known key",
+        "a known account",
+        "markup",
+        "a key that the suite made up (pixconf-)",
+        "a field with a name",
+        "a user name",
+        "a password",
+        "an address with a name",
     ],
 )
 def test_an_error_message_stays_readable(display, text, shown):
@@ -119,6 +138,14 @@ def test_an_error_message_stays_readable(display, text, shown):
     Portuguese.
     """
     assert display.text(text) == shown
+
+
+def test_a_long_word_and_a_long_message_are_cut(display):
+    """A message is cut after 300 characters, and then a long word of it is shown by its first signs and its length.
+
+    Behind it stands the length of the whole message.
+    """
+    assert display.text("x" * 400) == "aaaa…(300 characters)…(400 characters)"
 
 
 @pytest.mark.parametrize("name", ["Any", "An", "Do", "Um", "Uma", "La", "Es", "To", "In", "Banco"])
@@ -334,15 +361,18 @@ VALUES = st.recursive(
 )
 HEADERS = ("Content-Type", "Date", "Server", "Age", "Location", "WWW-Authenticate", "Allow", "Vary", "X-Build")
 WORDS_OF_THE_SUITE = {"characters", "bytes", "in", "all", "true", "false", "null", "ufeff"}
-WORD_OR_ESCAPE = re.compile(r"\\(?:[ux][0-9a-f]{2,4}|[bfnrt\\])|[^\W\d_]+")
+WORD_OR_ESCAPE_IN_JSON = re.compile(r"\\(?:[ux][0-9a-f]{2,4}|[bfnrt\\])|[^\W\d_]+")
 """Words, and the escapes of what is not printed."""
-WORD_OR_ESCAPE_IN_A_HEADER = re.compile(r"\\[ux][0-9a-f]{2,4}|[^\W\d_]+")
-"""The same for a text that is no JSON, such as a header, in which nothing is escaped: `\\name` is a backslash and a word."""
+WORD_OR_ESCAPE_IN_PLAIN_TEXT = re.compile(r"\\[ux][0-9a-f]{2,4}|[^\W\d_]+")
+"""The same for a text that is no JSON, such as a header or a message, in which `\\name` is a backslash and a word."""
 
 
-def words_shown(text, written=WORD_OR_ESCAPE):
-    """The words in a text that is shown, without ordinary words, shapes such as `Aaaa`, and words of the suite itself."""
-    words = {word for word in written.findall(text) if not word.startswith("\\")}
+def forbidden_words_in(text, pattern=WORD_OR_ESCAPE_IN_JSON):
+    """The words of a shown text that are not ordinary: no shapes such as `Aaaa`, and no words of the suite itself.
+
+    An escape, such as \\x1b for a control character, is no word. `pattern` finds words and escapes.
+    """
+    words = {word for word in pattern.findall(text) if not word.startswith("\\")}
     return {
         word for word in words if word.lower() not in WORDS | WORDS_OF_THE_SUITE and not re.fullmatch("[Aa]+", word)
     }
@@ -364,7 +394,7 @@ def test_no_word_of_an_answer_is_shown_that_is_not_allowed(display, value, codin
     body = json.dumps(value, ensure_ascii=is_ascii).encode(coding, "replace")
     shown = display.body(body[: len(body) - cut], "application/json")
 
-    forbidden_words = [word for word in words_shown(shown) if not may_be_shown(word)]
+    forbidden_words = [word for word in forbidden_words_in(shown) if not may_be_shown(word)]
 
     assert forbidden_words == [], shown
 
@@ -379,8 +409,8 @@ def test_only_listed_words_of_a_text_are_shown(display, text):
     shown_message = display.text(text)
     shown_page = display.body(f"<p>{text}</p>".encode(), "text/html")
 
-    assert words_shown(shown_message, WORD_OR_ESCAPE_IN_A_HEADER) == set()
-    assert words_shown(shown_page, WORD_OR_ESCAPE_IN_A_HEADER) == set()
+    assert forbidden_words_in(shown_message, WORD_OR_ESCAPE_IN_PLAIN_TEXT) == set()
+    assert forbidden_words_in(shown_page, WORD_OR_ESCAPE_IN_PLAIN_TEXT) == set()
 
 
 @settings(deadline=None)
@@ -393,4 +423,4 @@ def test_no_word_of_a_header_is_shown_that_is_not_listed(display, name, value):
     ((shown_name, shown),) = display.headers(((name, value), ("X-Person", value)))
 
     assert shown_name == name
-    assert words_shown(shown, WORD_OR_ESCAPE_IN_A_HEADER) == set()
+    assert forbidden_words_in(shown, WORD_OR_ESCAPE_IN_PLAIN_TEXT) == set()

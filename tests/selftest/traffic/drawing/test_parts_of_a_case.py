@@ -34,7 +34,7 @@ def test_each_part_names_nobody():
     """A part of a text gets the prefix `pixconf-` again, because a part such as "12345" may name somebody."""
     body = json.dumps({"to": f"{SYNTHETIC_PREFIX}12345"}).encode()
 
-    parts = distinct_values(parts_of(Case("transferInternal", body=body), BANK), "seed 5", 30)
+    parts = distinct_values(parts_of(Case("transferInternal", body=body), BANK), seed="seed 5", count=30)
 
     receivers = [json.loads(part.body)["to"] for part in parts if "to" in json.loads(part.body)]
     assert len(receivers) > 1

@@ -17,7 +17,7 @@ def test_no_value_is_drawn_twice():
     """Three different values of four are drawn if one is excluded, although five are asked for."""
     letters = st.sampled_from("abcd")
 
-    assert sorted(distinct_values(letters, "seed 5", 5, excluded=["b"])) == ["a", "c", "d"]
+    assert sorted(distinct_values(letters, seed="seed 5", count=5, excluded=["b"])) == ["a", "c", "d"]
 
 
 def test_the_search_ends_at_the_smallest_value():

@@ -11,9 +11,9 @@ from spec.log import Log
 from tests.selftest.exchanges import answer, registration
 from tests.traffic.keys.listed import (
     granted_but_not_listed,
+    reasons_of_types_left_out,
     refused_but_perhaps_registered,
     refused_but_registered,
-    types_not_registered,
     without_token_but_registered,
 )
 from tests.traffic.keys.purposes import KeyListing, Registering
@@ -165,26 +165,28 @@ EMAIL_WAS_THERE = [list_of_keys(item(EMAIL)), registration_of(PHONE, "PHONE")]
 """The first list of a run shows the e-mail key of the profile. Then the run registers another key."""
 
 
-def test_the_type_of_a_key_in_the_first_list_is_left_alone():
+def test_the_type_of_a_key_in_the_first_list_is_left_out():
     """A run does not register the type of a key that the first list shows, because the key was there before the run."""
-    assert list(types_not_registered(log_of(*EMAIL_WAS_THERE), profile_with())) == ["EMAIL"]
+    assert list(reasons_of_types_left_out(log_of(*EMAIL_WAS_THERE), profile_with())) == ["EMAIL"]
 
 
-def test_a_key_in_the_first_list_that_is_registered_later_leaves_no_type_alone():
-    """If the run registers a key that the first list shows, its type counts as registered.
+def test_a_key_in_the_first_list_that_is_registered_later_counts_as_registered():
+    """If the first list shows a key and the run registers it later, its type is not left out.
 
-    An earlier run had left the key then, and this run deleted it first.
+    The key may come from an earlier run, and this run deletes it before it registers it. Only types that are left out
+    for a reason are in the result, so types that were not yet registered are not.
     """
-    log = log_of(*EMAIL_WAS_THERE, registration_of(EMAIL, "EMAIL"))
+    first_list_with_email = list_of_keys(item(EMAIL))
+    log = log_of(first_list_with_email, registration_of(PHONE, "PHONE"), registration_of(EMAIL, "EMAIL"))
 
-    assert types_not_registered(log, profile_with()) == {}
+    assert reasons_of_types_left_out(log, profile_with()) == {}
 
 
-def test_a_type_that_the_profile_excludes_is_left_alone():
+def test_a_type_that_the_profile_excludes_is_left_out():
     """A key type that the profile excludes (not_for_this_account) is not registered."""
     profile = profile_with(not_for_this_account=("CPF",))
 
-    assert list(types_not_registered(Log(), profile)) == ["CPF"]
+    assert list(reasons_of_types_left_out(Log(), profile)) == ["CPF"]
 
 
 EMAIL_IS_REFUSED = [
@@ -260,11 +262,11 @@ def test_one_refusal_afterwards_does_not_show_that_a_service_needs_more():
     ids=["a list of texts", "a list of objects", "lists in groups", "the key is elsewhere"],
 )  # fmt: skip
 def test_the_marks_of_a_key_are_the_members_beside_it(key_at, data, values_beside_the_key):
-    """The values beside a key are the other members of its object, and of the objects around it, from the first * of
-    key_at on.
+    """A list may mark a key by other members of the same object, for example as a key that waits.
 
-    They mark a key, for example as one that waits. key_at says where the keys are in a list; * stands for any item. The
-    key itself and its type are replaced, so that two keys can be compared.
+    There is one set of members for each place at which the list shows the key. It has the members of the object with
+    the key, and of the objects around this one. The key itself and its type are in the set as <key> and <type>, so that
+    two keys can be compared. key_at says where the keys are in a list; * stands for any item.
     """
     listing = Listing(answer("listPixKeys", {"code": 0, "data": data}), key_at)
 

@@ -107,8 +107,9 @@ class OpensNowAndThen(Service):
 def test_an_answer_by_chance_is_no_evidence(probability):
     """If it is chance whether a service looks a code up before it checks the token, the requirement does not fail.
 
-    Nothing stands in for the token then. To be taken for a reason, chance would have to fit sixteen answers in a row, and
-    it does with none of twelve seeds.
+    Then no header is the reason of an answer. To find a reason, the suite sends sixteen requests, eight with a header and
+    eight without it. The requirement fails only if all sixteen answers fit the header. With twelve seeds this never
+    happens by chance.
     """
     failing = set()
     for seed in range(12):
@@ -117,8 +118,8 @@ def test_an_answer_by_chance_is_no_evidence(probability):
     assert failing == set()
 
 
-class SaysNothing(Service):
-    """The sandbox, whose refusals have all the same words, and status 400 for what is unknown and for odd headers."""
+class AnswersOddHeadersLikeAnUnknownCode(Service):
+    """The sandbox, which answers an unknown code with 400 "No.", and every request with an odd header in the same way."""
 
     def respond(self, request):
         has_odd_header = bool(HEADERS_OF_GATEWAYS & set(request.headers))
@@ -129,13 +130,13 @@ class SaysNothing(Service):
         return super().refusal(Refusal(status, "No."))
 
 
-def test_a_filter_that_says_no_as_to_an_unknown_code_is_no_evidence():
-    """If a filter refuses odd headers in the words of an unknown code, the requirement of the token passes.
+def test_a_filter_that_answers_as_to_an_unknown_code_is_no_evidence():
+    """If a service answers every request with an odd header like an unknown code, the requirement of the token passes.
 
-    It looks as if such a header were accepted in the place of a token, and only the code were unknown. But a read with
-    the same header is refused in these words, too.
+    For an execution this looks as if the service accepted the header in the place of a token and did not find the code.
+    But a read with the same header, which has no code, gets this answer, too. So the answer is not about the code.
     """
-    trial = try_in_memory(SaysNothing(), ids=TOKEN_REQUIREMENTS)
+    trial = try_in_memory(AnswersOddHeadersLikeAnUnknownCode(), ids=TOKEN_REQUIREMENTS)
 
     assert trial.failing == set()
     assert trial.with_verdict("pass") >= TOKEN_REQUIREMENTS

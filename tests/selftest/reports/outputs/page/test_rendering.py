@@ -24,6 +24,8 @@ from tests.selftest.shared_runs import shared_run
 
 HOSTILE = "</script><script>alert(1)</script></pre><img src=x onerror='x'> \"quoted\" {{ 7 * 7 }} &amp; ]]>"
 DIGIT, MASKED = "executePix.digit.present", "executePix.document.masked"
+GREY_TILE = Verdict.NOT_EXERCISED
+"""The colour of a tile is the name of a verdict: the page shows `pass` in green and `not-exercised` in grey."""
 CRASH, TYPE_EXAMPLE = "registerPixKey.serverError", "executePix.type.example"
 
 
@@ -123,25 +125,27 @@ class TestWhatIsShownIsText:
         assert tags_of_hostile_text == set()
 
     def test_invisible_characters_are_escaped(self, run):
-        """The page shows characters as escapes that nobody sees, that reorder the text, or that UTF-8 cannot hold."""
+        """Characters that nobody sees, that reorder the text, or that UTF-8 cannot hold are shown as escapes on the page."""
         add_result(run, DIGIT, Verdict.FAIL, "a\x00b\x1bc\u202ed\u200be\ud800f")
 
         assert "a\\x00b\\x1bc\\u202ed\\u200be\\ud800f" in page_of_run(run).text
 
     def test_the_ids_of_tests_are_escaped(self, run):
-        """Markup in the id of a test is escaped on the page, which pytest-html does not do itself.
-
-        The page also drops the variables of the machine that other plugins collect.
-        """
+        """Markup in the id of a test is escaped on the page, which pytest-html does not do itself."""
         report = SimpleNamespace(nodeid="x[<img>]", when="call", outcome="passed")
-        row = ["r", "t", "d", "l"]
-        html_page = HtmlPage(run)
-        data = {"environment": {"CI_USER": "maria"}}
-        html_page.begin(SimpleNamespace(set_data=data.__setitem__))
-        html_page.fill_row(report, row)
+        row = ["result", "test id", "duration", "links"]
 
-        assert row == ["r", '<td class="col-testId">x[&lt;img&gt;]</td>', "d", "l"]
-        assert data == {"environment": {}}
+        HtmlPage(run).fill_row(report, row)
+
+        assert row == ["result", '<td class="col-testId">x[&lt;img&gt;]</td>', "duration", "links"]
+
+    def test_variables_of_the_machine_are_dropped(self, run):
+        """The page drops the variables of the machine that plugins collect, because they may name a person."""
+        data_of_pytest_html = {"environment": {"CI_USER": "maria"}}
+
+        HtmlPage(run).begin(SimpleNamespace(set_data=data_of_pytest_html.__setitem__))
+
+        assert data_of_pytest_html == {"environment": {}}
 
     def test_the_page_permits_only_its_own_scripts(self):
         """The security policy of the page permits two scripts by their digests, and forbids to fetch anything."""
@@ -157,7 +161,7 @@ class TestWhatIsShownIsText:
         }  # fmt: skip
 
 
-class TestTheFirstMinute:
+class TestTheTopOfThePage:
     def test_a_partial_run_is_not_green_and_not_called_conformant(self, run):
         """The page of a partial run says PARTIAL and how many requirements were tested, never `conformant`, and has no
         green tile.
@@ -165,8 +169,7 @@ class TestTheFirstMinute:
         A tile is the box with the figures of one level.
         """
         add_result(run, DIGIT, Verdict.PASS)
-        colour_without_success, *_ = tile(document_of(run), "documented")
-        run.grants.granted = {"executePix"}
+        run.grants.granted = {"executePix"}  # the operation that succeeded
         add_result(run, MASKED, Verdict.OUT_OF_SCOPE, "needs execute in allow")
         first_part, _, _ = page_of_run(run).text.partition("Provenance")
         colour_of_partial_run, *_ = tile(document_of(run), "documented")
@@ -174,7 +177,16 @@ class TestTheFirstMinute:
         assert str(page_title(document_of(run))) == "PIX conformance: sandbox: no failure, 1 of 2 requirements tested"
         assert "PARTIAL" in first_part
         assert "conformant" not in first_part.lower()
-        assert colour_without_success == colour_of_partial_run == Verdict.NOT_EXERCISED
+        assert colour_of_partial_run == GREY_TILE
+
+    def test_a_run_without_success_has_no_green_tile(self, run):
+        """If no operation succeeded, the tile of a level is grey, even if a requirement of the level passes."""
+        add_result(run, DIGIT, Verdict.PASS)
+        run.grants.granted = set()
+
+        colour, *_ = tile(document_of(run), "documented")
+
+        assert colour == GREY_TILE
 
     @pytest.mark.parametrize(
         ("verdict", "state"),
