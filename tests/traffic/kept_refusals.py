@@ -119,10 +119,11 @@ def _send_for_another_identifier(request: _Request) -> None:
 
 
 def identifiers_with_one_wrong_token(operation: str, profile: Profile) -> list[str]:
-    """The codes or accounts that get a wrong token: two codes that do not exist, or two accounts.
+    """The codes or accounts that get a wrong token: for executions two codes that do not exist, else two accounts.
 
-    On a sandbox they are the accounts of the profile. Elsewhere they are made up (synthetic), because a careless
-    service may register an empty key if it cannot read the body of a registration.
+    The accounts are those of the profile on a sandbox, and made up (synthetic) elsewhere. The body of these
+    registrations is cut short, so that nothing is registered. But a careless service may take it for a registration of
+    an empty key, which nobody could delete again.
     """
     own = profile.accounts if operation == _REGISTER and profile.is_sandbox else ()
     return [*own, synthetic(), synthetic()][:MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN]

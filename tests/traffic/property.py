@@ -162,7 +162,7 @@ class Generation:
         """
         reads_so_far = Counter[str]()  # by operation
         for case in cases:
-            is_read = case.valid
+            is_read = case.valid  # of the generated requests, only reads are valid
             user_asks_for_a_number = bool(self._examples[case.operation])
             if not is_read or user_asks_for_a_number:
                 yield case

@@ -352,7 +352,8 @@ def _register_keys_in_parallel(context: _StepContext) -> None:
     """Register all keys once more that were registered and deleted in earlier steps, and delete them again.
 
     They are sent in parallel, because a service at fault may mix up parallel requests. If the run may send only one
-    request at a time, they are sent one after the other, with requests without the valid token in between.
+    request at a time, they are sent one after the other: a repetition also shows a fault that does not occur each time.
+    Requests without the valid token that were not sent so far go in between.
     """
     if not context.registrar.deletes_keys:
         return
@@ -560,8 +561,10 @@ def _clean_up(context: _StepContext) -> None:
 def _learn_keys_that_were_refused_and_registered(context: _StepContext) -> None:
     """Find keys that the service registered although it refused them, so that the next step can delete them.
 
-    Lists of keys show them. If the service made the key, its value is noted. If no registration was accepted, a note
-    for the report says that the list shows a refused key.
+    Lists of keys show them. If the service made such a key (a RANDOM key), its value is noted from the list, because a
+    deletion has to name it. A key that the request named can be deleted anyway.
+
+    If no registration was accepted, a person gets a note: then it is not known how a list shows a registered key.
     """
     registrar = context.registrar
     lists = KeyLists(registrar.log, registrar.profile)
@@ -569,8 +572,8 @@ def _learn_keys_that_were_refused_and_registered(context: _StepContext) -> None:
     if refused_but_listed and not accepted_registrations(registrar.log):
         _note_that_a_refused_key_is_listed(registrar, refused_but_listed[0].exchange)
     for refused in refused_but_listed:
-        # If it is not certain, the key may belong to somebody else. The run deletes only its own keys, so it does not
-        # take the value of this one.
+        # If it is not certain that the service registered this key for the run, the key may belong to somebody else.
+        # The run deletes only its own keys, so it does not take the value of this one.
         if not refused.is_certain:
             continue
         key = registrar.keys.key_of(refused.exchange)
