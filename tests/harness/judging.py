@@ -7,7 +7,7 @@ is met; if not, it has findings. A result is conclusive if the exchanges could s
 | assertion | if the requirement is not met | if it cannot be judged |
 |---|---|---|
 | `assert_holds`, `assert_judgement` | raises `DeviationError` | raises `NotExercised` |
-| `assert_requirements` | records given results; a failing result fails the test | raises `NotExercised` or `OutOfScope` |
+| `assert_requirements` | records given results; a failing one fails the test | raises `NotExercised` or `OutOfScope` |
 | `warn` | a warning, and the test goes on | a pass |
 | `observe`, `remark` | nothing is judged: they only record | nothing is judged |
 | `not_exercised_unless`, `out_of_scope_unless` | never | raises `NotExercised`, `OutOfScope` |
