@@ -376,7 +376,7 @@ def test_a_cancelled_job_ends_after_its_run(script, checkout):
     with StopsAnswering(30) as service:  # from its thirtieth request on, in the middle of the run
         write_profile(checkout.folder, service.base_url).rename(checkout.folder / path)
         with checkout.start(script, **variables) as process:
-            await_event(service.reached, process)
+            await_event(service.unanswered_request_arrived, process)
             process.send_signal(signal.SIGINT)
             process.terminate()
             process.wait()
