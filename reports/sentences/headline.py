@@ -264,7 +264,7 @@ def _sentence(document: RunDocument) -> Iterator[Text]:
     yield result_line(document)
     if document.drift:
         yield drift_in_words(document)
-    if document.granted_nothing and document.granted:  # if no operation succeeded at all, `incomplete` says so
+    if document.granted_nothing and document.granted:  # if no operation succeeded at all, the verdict says so
         yield say("no request to {operations} succeeded", operations=listed(document.granted_nothing))
     if document.cut:
         cuts = [

@@ -100,6 +100,9 @@ def wanted_ids(config: pytest.Config) -> frozenset[str]:
 def leave_out_unwanted(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Remove the tests whose requirements the user did not select with -k or --last-failed from `items`.
 
+    pytest would select tests by their names with -k. This suite takes the option over, because its users select
+    requirements by their ids.
+
     If all requirements are selected, nothing is removed. Otherwise a test without a requirement is removed, too,
     because nobody can select it.
     """

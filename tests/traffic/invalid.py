@@ -97,10 +97,10 @@ CONTENT_TYPES = {
 MORE_CONTENT_TYPES = {"XML": "application/xml"}
 """A further Content-Type, for registrations and deletions only."""
 UNREADABLE = {"cut short": b'{"' + _MARK, "no UTF-8": b'{"pixKey": "' + _MARK + b'\xff\xfe"}'}
-"""Bodies that no service can understand as a request. So deletions for an account of the profile also have them.
+"""Bodies that no service should understand as a request.
 
-A careless service may understand the bodies below as a request to delete all keys. Deletions with these bodies name an
-account of the profile on a sandbox only."""
+A careless service may understand them, and the bodies below, as a request to delete all keys. Deletions with these
+bodies name an account of the profile on a sandbox only."""
 TEXTS = {
     "empty": b"",
     **UNREADABLE,
@@ -359,8 +359,9 @@ def _cases_of_registrations(case: Case, members: Members) -> Iterator[Case]:
 def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
     """Invalid deletions: those with an unusual body or Content-Type.
 
-    `case` is a usual deletion for a made-up account, and `members` are the names and values in its body. Some deletions
-    are for an account of the profile instead, because an existing account shows more.
+    `case` is a usual deletion of a made-up key for a made-up account, and `members` are the names and values in its
+    body. Deletions that name a made-up key are for an account of the profile instead, because an existing account shows
+    more. The deletion of a made-up key counts as invalid, too: this key was never registered.
     """
     for_own_account = _deletion_for_own_account(case, profile)  # `case` itself if the profile has no account
     yield from _deletions_without_members(case, for_own_account, profile)
@@ -376,11 +377,12 @@ def _deletions_without_members(case: Case, for_own_account: Case, profile: Profi
     | | for a made-up account | for an account of the profile |
     |---|---|---|
     | the profile has no account | all bodies | none |
-    | outside a sandbox | all bodies | the bodies that no service can read (UNREADABLE) |
+    | outside a sandbox | all bodies, and UNREADABLE a second time | none |
     | on a sandbox | the kinds that are observed in every run | all bodies |
 
-    Outside a sandbox a service may understand the other bodies as a deletion of all keys of the account. `case` is for
-    a made-up account, and `for_own_account` for an account of the profile.
+    Outside a sandbox a service may understand such a body as a deletion of all keys of the account. So `harmless_cases`
+    (case.py) gives the deletions with an UNREADABLE body a made-up account there, before they are sent. `case` is for a
+    made-up account, and `for_own_account` for an account of the profile.
     """
     for_made_up_account = list(_with_each_body(case, TEXTS, NO_OBJECTS))
     if for_own_account == case:
