@@ -31,6 +31,9 @@ FIRST_CASES = 1
 SLOWEST_MODULES = ("test_browser.py", "test_drawn_faults.py", "test_generated_traffic.py")
 """Modules whose slow self-tests `make test` leaves to `make cases`: they draw every request or start a browser, which took
 a sixth of the time of all self-tests."""
+MODULES_THAT_WAIT = ("test_passing_trouble.py", "test_witnesses.py", "test_contributing.py")
+"""Modules with tests that wait 10 to 30 s for a service that is down, or for other tools. They begin first: at the end,
+one worker would wait while the other workers have nothing left to do, which took a third of the time of `make test`."""
 RUNNERS = (
     run_suite,
     suite_that_is_killed_at_the_end,
@@ -65,11 +68,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With PIX_CASES=first, leave out all but the first case of each slow self-test, and the modules that take longest.
+    """Put the tests that wait first. With PIX_CASES=first, leave out all but the first case of each slow self-test, and
+    the modules that take longest.
 
     With PIX_CASES=further, run what this leaves out, and nothing else. `make test` and `make cases` set the variable. The
     proof has a choice of its own.
     """
+    items.sort(key=lambda item: item.path.name not in MODULES_THAT_WAIT)
     chosen_cases = os.environ.get("PIX_CASES")
     if chosen_cases not in ("first", "further"):
         return
