@@ -26,11 +26,11 @@ conformance: .venv/ready
 # The self-tests: of a whole run with parameters the first case, and of the proof one service of each module of
 # services. `make cases` tries the other cases and the slowest modules, and `make proof` every service.
 test: .venv/contributors
-	PIX_CASES=first $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
+	PIX_CASES=first $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 4 --dist=worksteal
 
 # The cases of whole runs, and the slowest modules, that `make test` leaves out.
 cases: .venv/contributors
-	PIX_CASES=further $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
+	PIX_CASES=further $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 4 --dist=worksteal
 
 # For every save: lint beside the fast self-tests.
 quick: .venv/contributors
@@ -73,7 +73,7 @@ witnesses: .venv/witnesses/ready
 # CONTRIBUTING.md.
 proof: .venv/contributors
 	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/proof/test_proof.py tests/selftest/harness/test_selection.py \
-		tests/selftest/promises/test_browser.py tests/selftest/proof/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
+		tests/selftest/promises/test_browser.py tests/selftest/proof/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 5 --dist=worksteal
 
 # Breaks one module, one change at a time, and prints what its own self-tests do not notice: MODULE=spec/facts.py, and
 # SAMPLE=20 SEED=7 for so many changes that a seed draws. Some changes are equivalent: they change nothing.
