@@ -73,7 +73,7 @@ witnesses: .venv/witnesses/ready
 # CONTRIBUTING.md.
 proof: .venv/contributors
 	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/proof/test_proof.py tests/selftest/harness/test_selection.py \
-		tests/selftest/promises/test_browser.py tests/selftest/proof/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 5 --dist=worksteal
+		tests/selftest/promises/test_browser.py tests/selftest/proof/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
 
 # Breaks one module, one change at a time, and prints what its own self-tests do not notice: MODULE=spec/facts.py, and
 # SAMPLE=20 SEED=7 for so many changes that a seed draws. Some changes are equivalent: they change nothing.

@@ -21,9 +21,9 @@ class Visit:
 class HoldsRequestsTogether(Service):
     """The sandbox, which can hold a request until another one is inside, too."""
 
-    HOLD_S = 0.2
-    HOLD_LESS_S = 0.06
-    MOST_IN_VAIN_S = 1.2
+    HOLD_S = 0.4
+    HOLD_LESS_S = 0.1
+    MOST_IN_VAIN_S = 2.4
     """Seconds that a request is held until another one comes. After MOST_IN_VAIN_S seconds in vain it is HOLD_LESS_S."""
     LOOK_S = 0.01
     """Seconds of one look. A hold is a number of looks, because each look takes longer on a busy machine, as the other

@@ -151,7 +151,7 @@ class TwoRegistrationsAreMixedUp(MixesUp):
 class RefusalsAreMixedUp(HoldsRequestsTogether):
     """A request with the token gets the refusal of one that is in flight with it, unless it has changed something."""
 
-    HOLD_S, HOLD_LESS_S = 0.05, 0.02
+    HOLD_S = HOLD_LESS_S = 0.05
 
     def finish(self, request, operation, response):
         changes = request.method != "GET" and response.status == 200
