@@ -1,18 +1,14 @@
 """A refusal that is kept for a code or an account is found; a lock after several wrong tokens is none."""
 
-from dataclasses import replace
-
 import pytest
 
-from environments.profiles.loading import load
 from environments.sandbox import Refusal, Service
 from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.proof.directly import sent_in_memory, try_in_memory
+from tests.selftest.two_profiles import BANK, SANDBOX
 from tests.traffic.kept_refusals import KeptRefusal, identifiers_with_one_wrong_token
 
 ACCEPTED = frozenset({"executePix.token.accepted", "registerPixKey.token.accepted"})
-SANDBOX = load("sandbox")
-BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None)
 WITHOUT_END = 1_000_000
 """More requests than a run sends."""
 

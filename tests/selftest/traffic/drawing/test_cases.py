@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -12,15 +11,12 @@ from typing import Any
 
 import pytest
 
-from environments.profiles.loading import load
 from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import read_json
+from tests.selftest.two_profiles import BANK, SANDBOX
 from tests.traffic.case import JSON, Case, harmless_cases, usual_body
 from tests.traffic.invalid import invalid_requests
 
-SANDBOX = load("sandbox")
-BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None)
-"""The same profile, for a service that is no sandbox."""
 SEEDS = (4,)
 EXAMPLES = 40
 

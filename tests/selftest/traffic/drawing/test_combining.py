@@ -6,14 +6,13 @@ that Hypothesis draws.
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import replace
 
 import hypothesis
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from environments.profiles.loading import load
 from spec.interface import PREPARING_OPERATIONS
+from tests.selftest.two_profiles import BANK, SANDBOX
 from tests.traffic.case import harmless_cases, usual_body
 from tests.traffic.drawing.combining import (
     VALUES,
@@ -23,9 +22,6 @@ from tests.traffic.drawing.combining import (
     rounds,
 )
 
-SANDBOX = load("sandbox")
-BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None)
-"""The same profile, for a service that is no sandbox."""
 WITH_SEVERAL_MEMBERS = ["registerPixKey", *PREPARING_OPERATIONS]
 
 

@@ -1,16 +1,12 @@
 """Smaller requests, parts of a request that shows a finding."""
 
 import json
-from dataclasses import replace
 
-from environments.profiles.loading import load
 from spec.interface import SYNTHETIC_PREFIX
+from tests.selftest.two_profiles import BANK
 from tests.traffic.case import Case
 from tests.traffic.drawing.parts_of_a_case import parts_of
 from tests.traffic.drawing.with_hypothesis import distinct_values, search_for_smallest
-
-BANK = replace(load("sandbox"), base_url="https://bank.example", sandbox=None)
-"""A profile for a service that is no sandbox."""
 
 
 def test_the_smallest_part_has_the_character_that_shows_the_finding_alone():

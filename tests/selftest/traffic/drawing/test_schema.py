@@ -1,11 +1,9 @@
 """The schema from which requests are drawn, and its hooks."""
 
-from dataclasses import replace
-
 import pytest
 
-from environments.profiles.loading import load
 from spec.interface import SYNTHETIC_PREFIX
+from tests.selftest.two_profiles import BANK, SANDBOX
 from tests.traffic.drawing.schema import (
     ALL_MEMBERS,
     ANY_MEMBERS,
@@ -13,10 +11,6 @@ from tests.traffic.drawing.schema import (
     example_of_path_parameter,
     schema_for_drawing,
 )
-
-SANDBOX = load("sandbox")
-BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None)
-"""The same profile, for a service that is no sandbox."""
 
 
 def schema_of_body(operation, kind_of_body, profile=BANK):
