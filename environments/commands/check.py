@@ -118,7 +118,8 @@ def _about_keys(profile: Profile) -> Iterator[Line]:
 def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
     """A line for each transfer of an earlier run of which nobody knows whether it moved money.
 
-    A person has to look such a transfer up. `perhaps_prepared` are transfers that perhaps were only prepared, and
+    A person has to look such a transfer up. It does not keep a run from beginning, so the exit status that goes with
+    the line is 0 (CLEAN). `perhaps_prepared` are transfers that perhaps were only prepared, and
     `earlier` are executions without a clear answer.
     """
     for entry in client.door.guard.perhaps_prepared:

@@ -302,9 +302,10 @@ class RequestSplitter:
 
 
 def _redacted_as_sent(name: str, text: str) -> Redacted:
-    """A secret text that no key of the profile has exactly so: its variable is `SENT_NAME` for the name `name`.
+    """A secret text that is no value of the profile, but for example a part of one.
 
-    In outputs it is shown as its shape, such as `Aaaa 99`, so that a person knows what to set the variable to.
+    The shell variable in the place of the text is `SENT_` and the name `name` in capitals. In outputs the text is shown
+    as its shape, such as `Aaaa 99`, so that a person knows what to set the variable to.
     """
     return Redacted(variable_expression(f"sent {name}"), shape(text), _in_one_line(shape(text)))
 

@@ -4,7 +4,8 @@ The kind of an invalid request says which part of it is invalid, and in which wa
 exchange keeps its kind as `unusual`. Four modules are about such requests:
 
 - `invalid.py` makes the requests of all kinds, and sends nothing.
-- This module sends those whose answers are observed. `property.py` sends all others, as generated traffic.
+- This module sends the kinds whose answers the report lists as observations (how the service refuses a missing body,
+  for example). `property.py` sends all other kinds, as generated traffic.
 - `spec/rules/robustness.py` has the rules, such as "no server error". tests/conformance/test_robustness.py asks them.
 
 This module also sends unreadable requests, with the valid token and without it, to see if an operation needs the token:
