@@ -101,6 +101,7 @@ class Backoff:
         self._unsent = unsent
         self._on_the_wire: list[Sending] = []
         self._threads_waiting_for_empty_wire = 0
+        self._waiting_to_go_first = 0  # requests that are sent before all others that wait
         self._paused_until = 0.0  # by the clock of the run
         # Kinds of requests that are not repeated any more, because the service asked to come back later after each
         # attempt of one such request. A kind is its operation, and whether it has the valid token: ("getBalance",
@@ -142,7 +143,7 @@ class Backoff:
         for the end of a pause. Raises LimitError if the run ends meanwhile. Each request notes how many others were on
         the wire beside it, because an unusual answer may be caused by the load.
         """
-        self._run_end.wait_for(self._may_one_more_be_sent)
+        self._wait_for_turn(sending)
         sending.most_at_once = self.most_at_once
         sending.beside = len(self._on_the_wire)
         for sending_beside in self._on_the_wire:
@@ -157,6 +158,20 @@ class Backoff:
         finally:
             self._on_the_wire.remove(sending)
             self._run_end.wake_waiting_threads()
+
+    def _wait_for_turn(self, sending: Sending) -> None:
+        """Wait until one more request may be on the wire, and until no request waits that goes before this one.
+
+        Raises LimitError if the run is stopped meanwhile.
+        """
+        if not sending.goes_first:
+            self._run_end.wait_for(lambda: not self._waiting_to_go_first and self._may_one_more_be_sent())
+            return
+        self._waiting_to_go_first += 1
+        try:
+            self._run_end.wait_for(self._may_one_more_be_sent)
+        finally:
+            self._waiting_to_go_first -= 1
 
     @property
     def _pause_left_s(self) -> float:

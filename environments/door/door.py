@@ -100,6 +100,10 @@ class _ThreadData(threading.local):
 
     barrier: threading.Barrier | None = None
     """The barrier at which its next request waits for the request of another thread."""
+    goes_first: bool = False
+    """True if its requests are sent before those of other threads that wait for their turn."""
+    exchanges: list[Exchange] | None = None
+    """The exchanges of this thread while somebody collects them (`Door.collecting`); else None."""
 
 
 def permit_everything(sending: Sending) -> None:
@@ -270,7 +274,8 @@ class Door:
     def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
         """Send an earlier request once more. Returns the new exchange, which is also kept in `sent_again`.
 
-        None if that might move money, or if a limit keeps the request back.
+        None if that might move money, or if a limit keeps the request back. No other request is under way meanwhile,
+        so that no other request can be the reason for the second answer.
 
         With `supersedes`, the second answer replaces the first one in all judgements. It is used after a doubtful
         answer, such as a timeout under load. So the new request has the purpose of the first one. Without
@@ -285,13 +290,23 @@ class Door:
             sending.supersedes = first.number
         else:
             sending.repeats = first.number
-        answer: Exchange | None = None
-        if sending.is_safe_to_repeat:
-            exchange = self._send_through_policies(sending)
-            was_sent = exchange.number > 0  # without a number it was kept back by a limit
-            answer = exchange if was_sent else None
+        answer = self._send_again_alone(sending) if sending.is_safe_to_repeat else None
         self.sent_again[first.number] = answer
         return answer
+
+    def _send_again_alone(self, sending: Sending) -> Exchange | None:
+        """Pass a repetition of a request through all policies while no other request is under way.
+
+        Returns its exchange; None if a limit keeps it back.
+        """
+        with self.run_end.lock:  # held twice while the request is sent, as `_send_alone` explains
+            try:
+                self.backoff.wait_for_empty_wire()
+            except NotSentError:  # the run was stopped
+                return None
+            exchange = self._send_through_policies(sending)
+        was_sent = exchange.number > 0
+        return exchange if was_sent else None
 
     def send_at_same_moment(self, barrier: threading.Barrier, send: Callable[[], Answer]) -> Answer:
         """Call `send`, so that its first request is sent at the same moment as the first request of another thread.
@@ -304,6 +319,22 @@ class Door:
             return send()
         finally:
             barrier.abort()  # if `send` has sent nothing, the other thread must not wait any longer
+
+    @contextmanager
+    def collecting(self, *, goes_first: bool = False) -> Iterator[list[Exchange]]:
+        """Collect the exchanges of this thread until the `with` block ends, in a list that grows meanwhile.
+
+        Other threads may send at the same time; their exchanges are not in the list. With `goes_first`, the requests of
+        this thread are sent before those of other threads that wait for their turn.
+        """
+        data = self._thread_data
+        outer_exchanges, outer_goes_first = data.exchanges, data.goes_first
+        exchanges: list[Exchange] = []
+        data.exchanges, data.goes_first = exchanges, goes_first or outer_goes_first
+        try:
+            yield exchanges
+        finally:
+            data.exchanges, data.goes_first = outer_exchanges, outer_goes_first
 
     def note(self, subject: NoteSubject, text: Text, operation: str = "") -> None:
         """Keep a line of text for the report.
@@ -345,6 +376,7 @@ class Door:
         """
         sending.barrier = self._thread_data.barrier
         self._thread_data.barrier = None  # only the first request of the thread waits for the other thread
+        sending.goes_first = sending.is_repetition or self._thread_data.goes_first
         with self.run_end.lock:
             try:
                 with sending.resources:  # releases the locks that policies took, such as that of the journal
@@ -414,6 +446,7 @@ class Door:
         # If the last request got no answer, its connection may be broken, so this request uses a fresh one.
         last_got_no_answer = bool(self.exchanges) and self.exchanges[-1].response is None
         sending.needs_new_connection = last_got_no_answer
+        sending.goes_first = True
         self.backoff.wait_for_empty_wire()
         try:
             # This thread has the lock already. It takes the lock a second time, because `_without_the_lock` releases it
@@ -557,6 +590,8 @@ class Door:
                 sending.supersedes = number  # if there is a next attempt, its answer counts instead of this one
                 self.exchanges.append(sending.exchange)
                 self.log.add(sending.exchange)
+                if self._thread_data.exchanges is not None:
+                    self._thread_data.exchanges.append(sending.exchange)
 
     @contextmanager
     def _without_the_lock(self) -> Iterator[None]:

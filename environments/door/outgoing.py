@@ -75,6 +75,8 @@ class Sending:
     The requests and the time that the limits keep for the end are for these requests alone."""
     barrier: threading.Barrier | None = None
     """The barrier at which it waits for a request of another thread, so that both are sent at the same moment."""
+    goes_first: bool = False
+    """True if it is sent before others that wait for their turn, because further requests wait for its answer."""
     resources: ExitStack = field(default_factory=ExitStack)
     """Locks and callbacks of policies, which are released when the answer is final. An example is the lock of the
     journal, which keeps other runs from sending a code meanwhile."""

@@ -4,12 +4,13 @@
 |---|---|---|
 | 1 | The first request shows whether the service can be reached. | `check_target` |
 | 2 | Keys, then executions, then prepared transfers: in this order, and most requests alone. | IN_ORDER |
-| 2 | Drawn sequences of all three follow. | `DrawnSequences` |
 | 3 | Reads and invalid requests with made-up identifiers are sent many at a time. | AT_ONCE |
+| 3 | At the same time: drawn sequences of registrations, deletions and executions. | `DrawnSequences` |
+| 3 | At the same time: generated requests. | `Generation` |
 | 4 | Pairs of requests follow. The two requests of a pair are sent at the same moment. | SIDE_BY_SIDE |
 | 4 | Wrong tokens follow, and what some services accept instead of a token. | WITH_WRONG_TOKENS |
 | 5 | The answers so far leave questions open, or may have changed: requests that settle them. | AFTER_OTHER_ANSWERS |
-| 5 | Generated requests are sent many at a time, then the requests that answers are compared with. | LAST |
+| 5 | At last, the requests that other answers are compared with. | LAST |
 | 6 | Keys that the run registered are deleted. | `send_and_clean_up` |
 
 Self-tests: harness/test_selection.py, promises/test_stopped_runs.py.
@@ -65,7 +66,10 @@ from tests.traffic.undescribed import (
 
 IN_ORDER: tuple[Scenario, ...] = (send_without_token_at_the_start, register, execute, prepare_transfers)
 """Scenarios that are sent alone and in this order: what needs the first second of a run; the keys; the executions; the
-transfers that are only prepared."""
+transfers that are only prepared.
+
+Nothing else is sent beside them. A conforming service may refuse a request because another one is under way, and an
+execution that was refused is not sent again, so the run would have too few."""
 AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_requests)
 """Scenarios that are sent many at a time, because they have made-up identifiers only, or only read."""
 SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
@@ -217,17 +221,22 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
 
     Each constant in capital letters is a tuple of scenarios, which are functions that send requests.
     """
-    traffic, generation = run_traffic.traffic, run_traffic.generation
-    sequences = run_traffic.sequences
-    traffic.send(IN_ORDER)  # registrations, executions and preparations, one after the other
+    traffic, generation, sequences = run_traffic.traffic, run_traffic.generation, run_traffic.sequences
+    sender_of = traffic.sender_of
+    traffic.send(sender_of(IN_ORDER))
+    senders_of_sequences: list[Callable[[], None]] = []
     if sequences is not None:  # after the executions, because it uses the executions that limits.executions leaves over
-        sequences.send()
-    traffic.send(AT_ONCE)  # reads and invalid requests, which change nothing
-    traffic.send(SIDE_BY_SIDE)  # pairs of requests at the same moment, to find answers that are mixed up
-    traffic.send(WITH_WRONG_TOKENS)  # wrong tokens: late, because a service may lock the caller out after them
-    traffic.send(AFTER_OTHER_ANSWERS)  # requests that depend on the answers so far
-    generation.send(traffic.together)
-    traffic.send(LAST)  # requests that other answers are compared with
+        sequences.send_alone()
+        senders_of_sequences = sequences.senders()
+    # Many requests at once. They have made-up identifiers only, or only read.
+    traffic.send(*senders_of_sequences, sender_of(AT_ONCE), partial(generation.send, traffic.together))
+    if sequences is not None:
+        sequences.send_deviating_again()
+    traffic.send(sender_of(SIDE_BY_SIDE))  # pairs of requests at the same moment, to find answers that are mixed up
+    traffic.send(sender_of(WITH_WRONG_TOKENS))  # late, because a service may lock the caller out after them
+    traffic.send(sender_of(AFTER_OTHER_ANSWERS))  # requests that depend on the answers so far
+    generation.send_missing_reads(traffic.together)
+    traffic.send(sender_of(LAST))  # requests that other answers are compared with
     # If a generated request or a sequence showed a deviation, parts of it are sent, to find the smallest that shows it.
     generation.send_smaller_cases()
     if sequences is not None:

@@ -12,7 +12,7 @@ asks for the findings. There are three sorts of requests:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -91,6 +91,7 @@ class Generation:
         self._seed = 0  # decides what is drawn
         self._drawing: Drawing | None = None  # draws with Schemathesis
         self._drawn: Future[list[Case]] | None = None  # the result of the thread that draws
+        self._further_reads: list[Case] = []  # valid reads that `send_missing_reads` sends if they are needed
         self._sent: list[tuple[Case, Exchange]] = []
         self._findings: dict[str, Findings] = {}  # by operation
 
@@ -143,34 +144,45 @@ class Generation:
         yield from harmless_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
 
     def send(self, together: Together) -> None:
-        """Wait for the thread that draws, send everything that was drawn at the same time, and keep the answers.
+        """Wait for the thread that draws, send what was drawn at the same time, and keep the answers.
 
-        `together` sends many requests at once. If `begin` was not called, everything is drawn now.
+        `together` sends many requests at once. If `begin` was not called, everything is drawn now. Some valid reads are
+        left for `send_missing_reads`, unless the user asks for a number of requests (--examples).
         """
         drawn = self._drawn.result() if self._drawn else self._draw_all()
-        cases = with_transfers_last(list(self._without_superfluous_reads(drawn)))
-        sends = [partial(self._send, case, _purpose_of(case)) for case in cases]
-        answers = together.send_all(sends)
-        self._sent = list(zip(cases, answers, strict=True))
-
-    def _without_superfluous_reads(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """The cases (requests) without the valid reads that are too many, because scenarios and sequences also read.
-
-        Scenarios, sequences and this class together send _DEFAULT_READS valid reads to each operation. This class sends
-        at least _FEWEST_READS of them, because scenarios read the first and the last account only. If the user asks
-        for a number of requests (--examples), all reads are sent.
-        """
         reads_so_far = Counter[str]()  # by operation
-        for case in cases:
+        cases: list[Case] = []
+        for case in drawn:
             is_read = case.valid  # of the generated requests, only reads are valid
             user_asks_for_a_number = bool(self._examples[case.operation])
-            if not is_read or user_asks_for_a_number:
-                yield case
-                continue
-            reads_so_far[case.operation] += 1
-            read_before = len(self._client.door.log.valid(case.operation))  # by scenarios and sequences
-            if reads_so_far[case.operation] <= max(_FEWEST_READS, _DEFAULT_READS - read_before):
-                yield case
+            reads_so_far[case.operation] += is_read
+            if is_read and not user_asks_for_a_number and reads_so_far[case.operation] > _FEWEST_READS:
+                self._further_reads.append(case)
+            else:
+                cases.append(case)
+        self._send_all(with_transfers_last(cases), together)
+
+    def send_missing_reads(self, together: Together) -> None:
+        """Send those of the further valid reads that are missing, because scenarios also read.
+
+        Scenarios and this class together send at least _DEFAULT_READS valid reads to each operation. It is called when
+        all scenarios have sent their requests.
+        """
+        missing = Counter[str]()  # by operation
+        for operation in {case.operation for case in self._further_reads}:
+            sent_by_scenarios = len(self._client.door.log.valid(operation))
+            missing[operation] = _DEFAULT_READS - _FEWEST_READS - sent_by_scenarios
+        cases: list[Case] = []
+        for case in self._further_reads:
+            if missing[case.operation] > 0:
+                missing[case.operation] -= 1
+                cases.append(case)
+        self._send_all(cases, together)
+
+    def _send_all(self, cases: Sequence[Case], together: Together) -> None:
+        """Send these cases (requests) at the same time, and keep each with its exchange, which has the answer."""
+        answers = together.send_all([partial(self._send, case, _purpose_of(case)) for case in cases])
+        self._sent += zip(cases, answers, strict=True)
 
     def _send(self, case: Case, purpose: Generated) -> Exchange:
         """Send a case (a request), and return its exchange: the request with its answer.

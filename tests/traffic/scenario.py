@@ -90,25 +90,40 @@ class Traffic:
         """All requests that were sent so far with their answers. They are asked for by operation and purpose."""
         return self.client.door.log
 
-    def send(self, scenarios: Iterable[Scenario]) -> None:
-        """Have these scenarios send their requests, one scenario after the other.
+    def send(self, *senders: Callable[[], None]) -> None:
+        """Call these functions, which send requests, at the same time; each sends its requests in an order of its own.
+
+        They are called one after the other if the run may send only one request at a time. Then requests whose answers
+        deviate are sent again, to see whether the deviation appears a second time.
+        """
+        if self.together.may_send_several and len(senders) > 1:
+            self.together.send_side_by_side(senders)
+        else:
+            for send in senders:
+                send()
+        self.together.send_deviating_again()
+
+    def sender_of(self, scenarios: Iterable[Scenario]) -> Callable[[], None]:
+        """A function that has these scenarios send their requests, one scenario after the other.
 
         Scenarios that serve no selected requirement, or that the profile does not permit, are left out. If the order of
-        some requests does not matter, a scenario gives them to `send_together`. These requests are sent when all
-        scenarios have run, at the same time. Then requests whose answers deviate are sent again, to see whether the
-        deviation appears a second time.
+        some requests does not matter, a scenario gives them to `send_together`. These requests are sent when all of
+        these scenarios have run, at the same time.
         """
-        for selected_scenario in filter(self.selects, scenarios):
-            selected_scenario.send(self)
-        requests_by_call = self._to_send_together
-        self._to_send_together = []
-        self.together.send_all_mixed(requests_by_call)
-        self.together.send_deviating_again()
+
+        def send_requests_of_scenarios() -> None:
+            for selected_scenario in filter(self.selects, scenarios):
+                selected_scenario.send(self)
+            requests_by_call = self._to_send_together
+            self._to_send_together = []
+            self.together.send_all_mixed(requests_by_call)
+
+        return send_requests_of_scenarios
 
     def send_together(self, sends: Sequence[Send]) -> None:
         """Have these requests sent later, at the same time as the requests that other scenarios give to this method.
 
-        The method `send` sends them when all of its scenarios have run.
+        The function that `sender_of` returns sends them when all of its scenarios have run.
         """
         self._to_send_together.append(sends)
 

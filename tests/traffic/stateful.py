@@ -11,7 +11,7 @@ tests/conformance/test_stateful.py asks for the findings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -60,6 +60,10 @@ _MOST_BALANCES = 3
 three requests."""
 
 
+_SentSequence = tuple[Sequence[Step], StepsWithAnswers]
+"""A drawn sequence, and those of its steps that were sent, with their answers."""
+
+
 class InSequence(Purpose):
     """Why a request of a sequence is sent, unless the registrar says why it deletes a key."""
 
@@ -91,15 +95,19 @@ class DrawnSequences:
         """The drawn sequences without transfers."""
         self._with_transfers: list[tuple[Step, ...]] = []
         """The drawn sequences with transfers."""
+        self._unsent_with_keys: list[tuple[Sequence[Step], PixKey | None]] = []
+        """The sequences without transfers that are not sent so far, each with its key."""
+        self._sent_with_keys: list[_SentSequence] = []
+        self._sent_with_transfers: list[_SentSequence] = []
         self._drawn: Future[None] | None = None
         """Done when the sequences are drawn; None until `begin` is called."""
 
     def begin(self, thread: Executor, seed: int, examples: int) -> None:
         """Have this thread draw sequences of operations, so that other requests can be sent meanwhile.
 
-        The more `examples`, the more sequences. With the same `seed` the same sequences are drawn. `send` waits until
-        they are drawn. Schemathesis is imported before the thread starts, because CPython 3.11 fails if two threads
-        parse Python at once (`Generation.begin`).
+        The more `examples`, the more sequences. With the same `seed` the same sequences are drawn. `send_alone` waits
+        until they are drawn. Schemathesis is imported before the thread starts, because CPython 3.11 fails if two
+        threads parse Python at once (`Generation.begin`).
         """
         import tests.traffic.drawing.cases  # noqa: F401 - with Schemathesis; here, because it takes most of a second
 
@@ -134,71 +142,66 @@ class DrawnSequences:
             and self.selection.needs_real_codes
         )
 
-    def send(self) -> None:
-        """Send the requests of all sequences that were drawn, and execute one transfer twice. Answers are kept.
+    def send_alone(self) -> None:
+        """Send what must not be sent beside other requests. Answers are kept. Waits until the sequences are drawn.
 
-        The first sequence registers and deletes a key of the profile, if the run may delete one. On a sandbox it is
-        sent at the same time as the other sequences, elsewhere alone, because the key belongs to somebody. Each other
-        sequence has a made-up key of its own, so that all of them can be sent at the same time.
-
-        Sequences with transfers are sent one after the other. At the end, sequences with a deviation are sent again.
+        Outside a sandbox that is the first sequence. It registers and deletes a key of the profile, if the run may
+        delete one, and this key belongs to somebody. On a sandbox one transfer is executed twice.
         """
         if self._drawn is not None:
             self._drawn.result()
         keys = [self.registrar.reusable_key()]
         keys += [self._synthetic_key() for _ in self._with_keys[1:]]
-        sequences_with_keys = list(zip(self._with_keys, keys, strict=True))
-        count_alone = 0 if self.profile.is_sandbox else 1
-        steps_of_sequences = self._send_sequences_together(sequences_with_keys[:count_alone])
+        self._unsent_with_keys = list(zip(self._with_keys, keys, strict=True))
+        if not self.profile.is_sandbox:
+            self._send_with_keys(self._unsent_with_keys[:1])
+            self._unsent_with_keys = self._unsent_with_keys[1:]
         self._execute_twice()
-        self._send_sequences_with_transfers()
-        steps_of_sequences += self._send_sequences_together(sequences_with_keys[count_alone:])
-        self._send_deviating_again(steps_of_sequences, self._with_keys)
 
-    def _send_sequences_together(
-        self, sequences_with_keys: Sequence[tuple[Sequence[Step], PixKey | None]]
-    ) -> list[StepsWithAnswers]:
-        """Send the requests of several sequences of keys at the same time, and keep their answers for judging.
+    def senders(self) -> list[Callable[[], None]]:
+        """Two functions, which send all other sequences. They may be called at the same time as others that send.
 
-        Returns for each sequence the steps that were sent, with their answers.
+        Their requests go before others that wait for their turn, because in a sequence each waits for the one before.
+        """
+        return [partial(self._send_with_keys, self._unsent_with_keys), self._send_with_transfers]
+
+    def _send_with_keys(self, sequences_with_keys: Sequence[tuple[Sequence[Step], PixKey | None]]) -> None:
+        """Send these sequences without transfers at the same time, and keep their answers for judging.
+
+        Each has a made-up key of its own; one has a key of the profile, if the run may delete it.
         """
         sends = [partial(self._send_sequence, sequence, key) for sequence, key in sequences_with_keys]
-        steps_of_sequences = self.registrar.together.send_all(sends)
-        for steps_sent in steps_of_sequences:
+        steps_of_sequences = self.registrar.together.send_all(sends, go_first=True)
+        for (sequence, _), steps_sent in zip(sequences_with_keys, steps_of_sequences, strict=True):
+            self._sent_with_keys.append((sequence, steps_sent))
             self._add_answers(steps_sent, self.findings_without_transfers)
-        return steps_of_sequences
 
-    def _send_deviating_again(
-        self, steps_of_sequences: Iterable[StepsWithAnswers], sequences: Iterable[Sequence[Step]]
-    ) -> None:
-        """Send the first few sequences of keys with a deviation once more, alone, and keep their answers for judging.
+    def _send_with_transfers(self) -> None:
+        """Send the sequences with transfers, one after the other, and keep their answers for judging."""
+        # As a single function for `send_all`: if the load may be the reason for an answer, its request is sent again.
+        self.registrar.together.send_all([self._send_one_after_the_other], go_first=True)
 
-        The service may have been busy with other requests the first time. And a robustness requirement, such as "no
-        server error", is broken only by a deviation that shows twice. `steps_of_sequences` has, in the order of
-        `sequences`, the steps of each that were sent, with their answers.
+    def _send_one_after_the_other(self) -> None:
+        """Send the sequences with transfers, as long as transfers may be executed.
+
+        Because of a limit, for example, a further sequence would prepare transfers, and never execute them.
         """
-        deviating = []
-        for sequence, steps_sent in zip(sequences, steps_of_sequences, strict=True):
-            if _has_deviating_answer(steps_sent):
-                deviating.append(sequence)
-        for sequence in deviating[:_MOST_AGAIN]:
-            self._add_answers(self._send_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
-
-    def _send_sequences_with_transfers(self) -> None:
-        """Send the sequences with transfers, one after the other, and keep their answers for judging.
-
-        The first one with a deviation is sent once more, with another transfer, because a robustness requirement is
-        broken only by a deviation that shows twice. Nothing is sent once no transfer may be executed any more, because
-        of a limit for example: the transfers of a sequence would be prepared, and never executed.
-        """
-        may_send_again = True
         for sequence in self._with_transfers:
             if self.client.door.guard.count_possible_executions() == 0:
                 return
-            steps_sent = self._send_sequence_with_transfers(sequence)
-            if may_send_again and _has_deviating_answer(steps_sent):
-                may_send_again = False
-                self._send_sequence_with_transfers(sequence)
+            self._sent_with_transfers.append((sequence, self._send_sequence_with_transfers(sequence)))
+
+    def send_deviating_again(self) -> None:
+        """Send the first few sequences with a deviation once more, alone, and keep their answers for judging.
+
+        The service may have been busy with other requests the first time. And a robustness requirement, such as "no
+        server error", is broken only by a deviation that shows twice. Of the sequences with transfers only one is sent
+        again, with other transfers.
+        """
+        for sequence in _deviating(self._sent_with_transfers)[:1]:
+            self._send_sequence_with_transfers(sequence)
+        for sequence in _deviating(self._sent_with_keys)[:_MOST_AGAIN]:
+            self._add_answers(self._send_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
 
     def _send_sequence_with_transfers(self, sequence: Sequence[Step]) -> StepsWithAnswers:
         """Send a sequence with transfers, and keep its answers for judging. Returns the steps sent, with their answers.
@@ -375,6 +378,11 @@ class _ShortestSequenceSearch:
 def _is_about_operation_of(requirement_id: str, exchange: Exchange) -> bool:
     """True if the requirement is about the operation of the exchange: "executePix.status" about an execution."""
     return requirement_id.startswith(f"{exchange.operation}.")
+
+
+def _deviating(sent: Iterable[_SentSequence]) -> list[Sequence[Step]]:
+    """Those of these sequences that have an answer which deviates from a requirement."""
+    return [sequence for sequence, steps_sent in sent if _has_deviating_answer(steps_sent)]
 
 
 def _has_deviating_answer(steps_sent: StepsWithAnswers) -> bool:

@@ -15,11 +15,13 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
 from typing import Any, TypeVar
 
 from environments.door.client import NOTHING, Client
+from environments.door.door import Door
 from environments.door.permission import synthetic
 from spec.answers import ABOUT_THE_CALLER, grants_protected_result, is_judged_as_success, refusal_or_failure
 from spec.exchange import VALID, Exchange, Purpose
@@ -61,22 +63,35 @@ class Together:
         """True if the profile lets the run wait for the answers to several requests at once (`limits.parallel`)."""
         return self._door.backoff.most_at_start > 1
 
-    def send_all(self, sends: Sequence[Callable[[], T]]) -> list[T]:
+    def send_all(self, sends: Sequence[Callable[[], T]], *, go_first: bool = False) -> list[T]:
         """Call these functions at the same time, each of which sends a request. Returns their results, in order.
 
         An answer is doubtful if the other requests may be its reason, such as a dropped connection. Such a request is
         sent once more when all others have their answer. Then its second exchange is returned instead of the first one.
+
+        With `go_first`, their requests go before those of other calls that wait for their turn at the same time
+        (`send_side_by_side`). It is for functions that send several requests, each of which waits for the one before.
         """
-        if not self.may_send_several or len(sends) < 2:
+        if not self.may_send_several:
             return list(map(_call, sends))
-        count_before = len(self._door.exchanges)
+        exchanges = _ExchangesOfThreads(self._door, goes_first=go_first)
+        call_and_collect = exchanges.call_and_collect
         # Twice as many threads as requests that may be under way, because some threads wait: for the other request of
         # a pair that is sent at the same moment, or until the door permits one more request.
         threads = min(len(sends), 2 * self._door.backoff.most_at_start)
-        with ThreadPoolExecutor(threads, "pix-together") as pool:
-            results = list(pool.map(_call, sends))
-        self._send_doubtful_again(self._door.exchanges[count_before:])  # after the pool: no other request is under way
+        if threads < 2:
+            results = list(map(call_and_collect, sends))
+        else:
+            with ThreadPoolExecutor(threads, "pix-together") as pool:
+                results = list(pool.map(call_and_collect, sends))
+        self._send_doubtful_again(exchanges.in_order())
         return self._with_later_answers(results)
+
+    def send_side_by_side(self, functions: Sequence[Callable[[], object]]) -> None:
+        """Call these functions, each of which sends many requests in an order of its own, at the same time."""
+        with ThreadPoolExecutor(len(functions), "pix-side-by-side") as pool:
+            for _ in pool.map(_call, functions):  # the loop raises the error of a function that failed
+                continue
 
     def _with_later_answers(self, results: Iterable[T]) -> list[T]:
         """The results, in which each exchange that was sent again is replaced by its later exchange.
@@ -120,12 +135,12 @@ class Together:
         If the answer is doubtful (refused or deviating), the other request may be the cause. Then the request is sent
         again, alone, and that exchange is returned. An execution is never sent again.
         """
-        count_before = len(self._door.exchanges)
+        exchanges = _ExchangesOfThreads(self._door)
         send_in_this_thread, send_in_the_pool = self.pair_at_same_moment(send, send_companion)
         with ThreadPoolExecutor(1, "pix-beside") as pool:
-            pool.submit(send_in_the_pool)
-            answer = send_in_this_thread()
-        self._send_doubtful_again(self._door.exchanges[count_before:])
+            pool.submit(exchanges.call_and_collect, send_in_the_pool)
+            answer = exchanges.call_and_collect(send_in_this_thread)
+        self._send_doubtful_again(exchanges.in_order())
         [answer_or_later_one] = self._with_later_answers([answer])
         return answer_or_later_one
 
@@ -220,6 +235,28 @@ class Together:
             if is_among_the_first and exchange.number not in self._door.sent_again:
                 self._door.send_again(exchange)
         self._count_examined = len(self._door.exchanges)
+
+
+@dataclass
+class _ExchangesOfThreads:
+    """Collects the exchanges that some functions make in several threads, apart from those of all other threads."""
+
+    door: Door
+    goes_first: bool = False
+    """True if their requests are sent before those of other threads that wait for their turn."""
+    collected: list[Exchange] = field(default_factory=list)
+
+    def call_and_collect(self, function: Callable[[], T]) -> T:
+        """Call the function, return its result, and collect the exchanges that it makes, also if it raises an error."""
+        with self.door.collecting(goes_first=self.goes_first) as exchanges:
+            try:
+                return function()
+            finally:
+                self.collected += exchanges
+
+    def in_order(self) -> list[Exchange]:
+        """The exchanges collected so far, in the order of sending."""
+        return sorted(self.collected, key=lambda exchange: exchange.number)
 
 
 def _call(function: Callable[[], T]) -> T:
