@@ -39,8 +39,8 @@ _DEFAULT_READS = 12
 """Valid requests to each operation that only reads: those of scenarios, sequences and this module together. A fault in
 one answer of four is then missed once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a
 warning at most."""
-_FEWEST_READS = 4
-"""Valid requests for each read that are sent in any case: two for each of two accounts."""
+_FEWEST_READS = 2
+"""Valid requests for each read that are sent in any case: one for each of two accounts."""
 MOST_SMALLER_CASES = 40
 """Requests that search a smaller case of one finding. They are enough for each fault of the self-test
 promises/test_drawn_faults.py."""

@@ -12,7 +12,7 @@ execute a transfer. Three modules share the work:
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 
@@ -23,8 +23,8 @@ from spec.answers import is_granted, registered, succeeded
 from spec.exchange import Exchange, Purpose
 from spec.key_list import Listing
 from tests.harness.selection import Selection
-from tests.traffic.keys.registrar import Registrar
-from tests.traffic.money.preparing import prepare_executable_transfers
+from tests.traffic.keys.registrar import Registrar, registration_body
+from tests.traffic.money.preparing import UnusualTransfer, prepare_executable_transfers, prepare_unusual_transfer
 
 
 class Step(Enum):
@@ -38,6 +38,12 @@ class Step(Enum):
     EXECUTE = "an execution"
     EXECUTE_AGAIN = "the same execution again"
     REFUSED_CALLER = "an execution without a token"
+    PREPARE_SMALL = "a transfer of 0.5 that is prepared"
+    PREPARE_WITHOUT_A_TEXT = "a transfer without a text that is prepared"
+    PREPARE_WITH_SIGNS = "a transfer with signs in its text that is prepared"
+    REGISTER_ELSEWHERE = "a registration of the same key at another account"
+    DELETE_ELSEWHERE = "a deletion of the key at another account"
+    DELETE_IN_CAPITALS = "a deletion of the key in capital letters"
 
 
 STEPS_OF_KEYS = (Step.REGISTER, Step.DELETE, Step.LIST, Step.BALANCE)
@@ -51,8 +57,9 @@ USUAL_SEQUENCE_OF_A_TRANSFER = (
 """An example that is always sent: the list and the balance after each of both executions, with a key that is
 registered before them."""
 SEQUENCE_OF_SEVERAL_TRANSFERS = (
-    Step.PREPARE, Step.EXECUTE, Step.PREPARE, Step.EXECUTE, Step.BALANCE, Step.PREPARE, Step.LIST, Step.EXECUTE,
-    Step.PREPARE, Step.PREPARE, Step.REFUSED_CALLER, Step.EXECUTE, Step.REFUSED_CALLER, Step.EXECUTE,
+    Step.PREPARE, Step.EXECUTE, Step.PREPARE_SMALL, Step.EXECUTE, Step.BALANCE, Step.PREPARE_WITHOUT_A_TEXT, Step.LIST,
+    Step.EXECUTE, Step.PREPARE, Step.PREPARE_WITH_SIGNS, Step.REFUSED_CALLER, Step.EXECUTE, Step.REFUSED_CALLER,
+    Step.EXECUTE,
 )  # fmt: skip
 """Another example that is always sent. Its executions stand at different places: right after the preparation of their
 transfer, after the preparation of another transfer, and after a list. Drawn sequences have few such places, because
@@ -60,9 +67,22 @@ most drawn executions are left out: there is no transfer to execute.
 
 A request without a token comes right before two of these executions, on the same connection. `neighbours.py` sends a
 third such request. Three are enough to find the fault in one node of several. No drawn sequence has this step, because
-it changes nothing."""
+it changes nothing.
+
+Three of its transfers are unusual in their amount or text, because the result of their execution may be wrong then."""
+SEQUENCE_OF_ANOTHER_ACCOUNT = (
+    Step.REGISTER, Step.REGISTER_ELSEWHERE, Step.DELETE_ELSEWHERE, Step.LIST, Step.DELETE_IN_CAPITALS, Step.DELETE,
+)  # fmt: skip
+"""A sequence that is always sent on a sandbox. Its key is registered at one account and named at another one, which a
+service may refuse. Drawn sequences have none of these steps."""
 _OPERATION_BY_READING_STEP = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalance"}
 """The steps that only read, each with its operation."""
+_UNUSUAL_TRANSFERS = {
+    Step.PREPARE_SMALL: UnusualTransfer.SMALL,
+    Step.PREPARE_WITHOUT_A_TEXT: UnusualTransfer.WITHOUT_A_TEXT,
+    Step.PREPARE_WITH_SIGNS: UnusualTransfer.WITH_SIGNS,
+}
+"""The steps that prepare an unusual transfer, and in which way it is unusual."""
 _EXECUTING_STEPS = frozenset({Step.EXECUTE, Step.EXECUTE_AGAIN})
 """The steps that send a real transaction code, so that they may move money."""
 StepsWithAnswers = list[tuple[Step, Exchange]]
@@ -88,7 +108,7 @@ def possible_steps(sequence: Sequence[Step]) -> tuple[Step, ...]:
             continue
         if step is Step.EXECUTE_AGAIN and not is_one_executed:
             continue
-        if step is Step.PREPARE:
+        if step is Step.PREPARE or step in _UNUSUAL_TRANSFERS:
             transfers_to_execute += 1
         if step is Step.EXECUTE:
             transfers_to_execute -= 1
@@ -197,8 +217,14 @@ class SequenceSender:
                 return self._register()
             case Step.DELETE:
                 return self._delete()
-            case Step.PREPARE:
-                return self._prepare()
+            case Step.PREPARE | Step.PREPARE_SMALL | Step.PREPARE_WITHOUT_A_TEXT | Step.PREPARE_WITH_SIGNS:
+                return self._prepare(_UNUSUAL_TRANSFERS.get(step))
+            case Step.REGISTER_ELSEWHERE:
+                return self._register_elsewhere()
+            case Step.DELETE_ELSEWHERE:
+                return self._delete_in_another_way(account=self._other_account)
+            case Step.DELETE_IN_CAPITALS:
+                return self._delete_in_another_way(in_capitals=True)
             case Step.EXECUTE:
                 return self._execute()
             case Step.REFUSED_CALLER:
@@ -244,16 +270,59 @@ class SequenceSender:
         self.key_is_registered = self.key_is_registered and not is_granted(exchange)
         return exchange
 
+    @property
+    def _other_account(self) -> str | None:
+        """The second account of the profile; None if there is none, or if the target is no sandbox."""
+        has_another = self.profile.is_sandbox and len(self.profile.accounts) > 1
+        return self.profile.accounts[1] if has_another else None
+
+    def _register_elsewhere(self) -> Exchange | None:
+        """Register the key of the sequence at another account, too, and return the exchange. The service may refuse it.
+
+        If the service registers the key there, it is deleted there at once, and nothing is known of the first account.
+        None if there is no other account, or if the key is not registered.
+        """
+        account = self._other_account
+        if account is None or self.key is None or not self.key_is_registered:
+            return None
+        registrar = self.registrar
+        body = registration_body(self.key, account)
+        exchange = registrar.client.send("registerPixKey", account, json=body, purpose=self.purpose)
+        if registered(exchange):
+            registrar.delete_key_of(exchange)
+            self.key_is_registered = False
+        return exchange
+
+    def _delete_in_another_way(self, account: str | None = "", *, in_capitals: bool = False) -> Exchange | None:
+        """Name the key of the sequence in a deletion that the service may refuse, and return the exchange.
+
+        `account` is another account than that of the key; "" means that of the key. None if there is no such account,
+        if the key is not registered, or if the target is no sandbox.
+        """
+        if account is None or self.key is None or not self.key_is_registered or not self.profile.is_sandbox:
+            return None
+        key = replace(self.key, key=self.key.key.upper()) if in_capitals else self.key
+        exchange = self.registrar.delete(key, account or self.registrar.account, valid=False)
+        self.key_is_registered = not is_granted(exchange)  # if it is granted, nobody knows what it deleted
+        return exchange
+
     # -- transfers --------------------------------------------------------------------------------------------------
 
-    def _prepare(self) -> Exchange | None:
+    def _prepare(self, unusual: UnusualTransfer | None) -> Exchange | None:
         """Prepare a transfer, keep its transaction code for a later step, and return the exchange.
 
-        If no further execution is permitted, no transfer is prepared, and None is returned.
+        `unusual` says in which way the transfer is unusual. If the service refuses such a transfer, a usual one is
+        prepared in its place. If no further execution is permitted, no transfer is prepared, and None is returned.
         """
         client = self.registrar.client
         guard = client.door.guard  # decides which executions may be sent, and knows the codes that were prepared
         count = min(1, guard.count_possible_executions())
+        if unusual and count and self.profile.is_sandbox:
+            preparation = prepare_unusual_transfer(client, self.profile, unusual, self.purpose)
+            codes = guard.prepared.codes_of([preparation] if preparation else [])
+            self._prepared += codes
+            if codes:
+                return preparation
         preparations = prepare_executable_transfers(client, self.profile, count, self.purpose)
         self._prepared += guard.prepared.codes_of(preparations)
         return preparations[0] if preparations else None

@@ -28,6 +28,7 @@ from tests.traffic.collecting import Findings, requirements_of
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.twice import ExecutedTwice, Repetition, execute_twice
 from tests.traffic.sequences import (
+    SEQUENCE_OF_ANOTHER_ACCOUNT,
     SEQUENCE_OF_SEVERAL_TRANSFERS,
     STEPS_OF_KEYS,
     STEPS_OF_TRANSFERS,
@@ -119,6 +120,8 @@ class DrawnSequences:
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
         self._with_keys = draw_sequences(f"{seed} sequences", count, STEPS_OF_KEYS, patterns_of_keys)
+        if self.profile.is_sandbox:
+            self._with_keys.append(SEQUENCE_OF_ANOTHER_ACCOUNT)
         if self._may_execute():
             count = max(1, round(_TRANSFERS_PER_EXAMPLE * examples))
             self._with_transfers = draw_sequences(

@@ -3,7 +3,9 @@
 from collections import Counter
 from dataclasses import replace
 
-from environments.sandbox import Service
+import pytest
+
+from environments.sandbox import Refusal, Service
 from tests.selftest.proof.directly import sent_in_memory
 from tests.selftest.services.one_run import (
     ALL_PERMISSIONS,
@@ -144,3 +146,105 @@ def test_a_key_that_an_execution_takes_away_is_a_warning():
     trial = sent_in_memory(LosesKeys(), generated=True, ids={"executePix.status", "registerPixKey.status"}).judge()
 
     assert trial.results["listPixKeys.exists"].verdict == "warn"
+
+
+# -- unusual transfers, and keys that are named in another way ----------------------------------------------------------
+
+
+class ChangesTheResult(Service):
+    """The sandbox, which changes the execution result of some transfers."""
+
+    def __init__(self, is_changed, changes):
+        """`is_changed` looks at the result. `changes` are the members that it then has instead."""
+        super().__init__()
+        self.is_changed, self.changes = is_changed, changes
+
+    def execution_result(self, transfer):
+        result = super().execution_result(transfer)
+        return {**result, **self.changes} if self.is_changed(result) else result
+
+
+class FailsOnAKey(Service):
+    """The sandbox, which answers 500 if the key of a registration or deletion is registered at another account."""
+
+    def __init__(self, *, fails_to_register=False, fails_to_remove=False, in_capitals=False):
+        """`in_capitals`: it fails to remove a key that is registered in small letters, and no other key."""
+        super().__init__()
+        self.fails_to_register, self.fails_to_remove, self.in_capitals = fails_to_register, fails_to_remove, in_capitals
+
+    def register(self, ledger, account_id, key_type, value):
+        registered = ledger.key(value)
+        if self.fails_to_register and registered and registered.account != account_id:
+            raise Refusal(500, "A constraint of the database failed.")
+        return super().register(ledger, account_id, key_type, value)
+
+    def remove(self, ledger, account_id, value):
+        registered = ledger.key(value)
+        is_in_capitals = registered is None and ledger.key(value.lower()) is not None
+        is_of_another_account = registered is not None and registered.account != account_id
+        if self.fails_to_remove and (is_in_capitals if self.in_capitals else is_of_another_account):
+            raise Refusal(500, "None has no attribute account.")
+        super().remove(ledger, account_id, value)
+
+
+FAULTS_OF_UNUSUAL_STEPS = {
+    "an amount below 1 as a text": (
+        ChangesTheResult(lambda result: result["value"] < 1, {"value": "0.5"}),
+        "executePix.value.type",
+    ),
+    "null as the message of a transfer without a text": (
+        ChangesTheResult(lambda result: result["message"] == "", {"message": None}),
+        "executePix.message.type",
+    ),
+    "a number as the message of a transfer with a brace": (
+        ChangesTheResult(lambda result: "{" in result["message"], {"message": 1}),
+        "executePix.message.type",
+    ),
+    "a server error for a key of another account": (
+        FailsOnAKey(fails_to_register=True),
+        "registerPixKey.serverError",
+    ),
+    "a server error for a deletion at another account": (
+        FailsOnAKey(fails_to_remove=True),
+        "deletePixKey.serverError",
+    ),
+    "a server error for a deletion in capital letters": (
+        FailsOnAKey(fails_to_remove=True, in_capitals=True),
+        "deletePixKey.serverError",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("service", "requirement_id"), FAULTS_OF_UNUSUAL_STEPS.values(), ids=FAULTS_OF_UNUSUAL_STEPS.keys()
+)
+def test_a_fault_of_an_unusual_step_is_found(service, requirement_id):
+    """On a sandbox sequences prepare transfers with a small amount, without a text, and with signs in their text.
+
+    They also register and delete a key at another account, and delete it in capital letters. A service that answers one
+    of these wrongly fails.
+    """
+    selected = {"executePix.status", "registerPixKey.status", "executePix.repeated"}
+    trial = sent_in_memory(service, generated=True, ids=selected, examples=16).judge()
+
+    assert trial.results[requirement_id].verdict == "fail"
+
+
+class RefusesUnusualSteps(Service):
+    """The sandbox, which prepares no transfer with a small amount, without a text or with signs in its text."""
+
+    def order(self, operation, body):
+        order = super().order(operation, body)
+        if order["cents"] == 50 or not order["message"] or "{" in order["message"]:
+            raise Refusal(422, "The transfer is not as the bank wants it.")
+        return order
+
+
+@pytest.mark.parametrize("service", [Service(), RefusesUnusualSteps()], ids=["takes them", "refuses them"])
+def test_a_service_may_take_or_refuse_unusual_steps(service):
+    """No document says if a bank prepares such transfers. If it refuses one, the sequence executes a usual one."""
+    selected = {"executePix.status", "registerPixKey.status", "executePix.repeated"}
+    trial = sent_in_memory(service, generated=True, ids=selected, examples=16).judge()
+
+    assert trial.failing == set()
+    assert "executePix.status" not in trial.not_exercised

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,23 @@ _CODE = re.compile("[!-~]{1,200}")
 page."""
 _LONGEST_FACTS = 300
 """Characters of a note that say what an answer holds if it has no code: about three lines."""
+_AMOUNT = "value"
+"""The member of a body that has the amount, as the interface document names it for each transfer."""
+_TEXTS = ("description", "message")
+"""Members of a body that have a text for people: the documented name, and that of the execution result."""
+
+
+class UnusualTransfer(Enum):
+    """In which way a transfer differs from the one in the profile. Its execution may be answered wrongly."""
+
+    SMALL = "an amount of 0.5"
+    WITHOUT_A_TEXT = "no text"
+    WITH_SIGNS = "signs in its text"
+
+
+_SIGNS = "a {b} 100% 'c' \"d\" \\ é"
+"""A text with signs that a service may take for its own: of templates, formats, SQL and JSON; and a letter with an
+accent."""
 
 
 def prepare_executable_transfers(
@@ -88,6 +106,38 @@ def prepare_one_transfer(
     exchange = _send_preparation(client, profile, plan, number_of_payee, purpose)
     _learn_code(client, profile, plan, exchange)
     return exchange
+
+
+def prepare_unusual_transfer(
+    client: Client, profile: Profile, unusual: UnusualTransfer, purpose: Purpose | None = None
+) -> Exchange | None:
+    """Prepare a transfer that is unusual in one way, and return the exchange. It is for a sandbox only.
+
+    The service may refuse the transfer, because no document says which transfers it must prepare. The door, through
+    which all requests of a run are sent, keeps the transaction code of the answer. None if the body in the profile has
+    no member that could be unusual in this way, or if there is no such body.
+    """
+    plan = profile.transactions.prepare
+    body = filled_body(plan.json, profile) if plan else None
+    unusual_body = _made_unusual(body, unusual)
+    if plan is None or unusual_body == body:
+        return None
+    exchange = client.send(plan.operation, json=unusual_body, purpose=purpose)
+    _learn_code(client, profile, plan, exchange)
+    return exchange
+
+
+def _made_unusual(body: Any, unusual: UnusualTransfer) -> Any:
+    """The body of a transfer with another amount or text, or without the text. Other members stay as they are."""
+    if not isinstance(body, dict):
+        return body
+    if unusual is UnusualTransfer.SMALL:
+        return {name: 0.5 if name == _AMOUNT else value for name, value in body.items()}
+    if unusual is UnusualTransfer.WITHOUT_A_TEXT:
+        return {name: value for name, value in body.items() if name not in _TEXTS}
+    if unusual is UnusualTransfer.WITH_SIGNS:
+        return {name: _SIGNS if name in _TEXTS else value for name, value in body.items()}
+    return body
 
 
 def _send_preparation(
