@@ -319,9 +319,9 @@ OTHER_SCHEMES = (
 """Forms with the right token itself under another scheme. They are never sent with a real transaction code."""
 
 
-_LIKELY_WORDS = ("test", "admin", "dev")
-"""The likeliest words that developers leave in a check of the token."""
-_WORDS = ("secret", "token", "password", "changeme", "123", "demo", "true")
+_LIKELY_WORDS = ("test", "admin", "dev", "<ACCESS_TOKEN>")
+"""The likeliest words that developers leave in a check of the token. The last one stands in the interface document."""
+_WORDS = ("secret", "token", "password", "changeme", "123", "demo", "dummy")
 """Further words that developers leave in a check of the token."""
 _ANOTHER_KEY = {"kid": f"{SYNTHETIC_PREFIX}key"}
 """A member of the header that names another signing key (`kid`, RFC 7515 section 4.1.4)."""

@@ -31,7 +31,7 @@ from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN
 from environments.door.permission import synthetic
 from spec.answers import RefusalKind, refusal_about_the_caller, refusal_kind
 from spec.exchange import VALID, Exchange, Purpose
-from spec.interface import READ_OPERATIONS, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.log import Log
 from spec.observed import indistinguishable
 from tests.traffic.kept_refusals import KeptRefusal
@@ -44,8 +44,8 @@ from tests.traffic.together import Send
 
 REFUSALS_OF_THE_TOKEN = (RefusalKind.TOKEN, RefusalKind.FORBIDDEN)
 """Refusals that say that the token is not accepted."""
-REFUSALS_OF_THE_PATH = (RefusalKind.NOT_FOUND, RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
-"""Refusals that say that there is no such endpoint."""
+_REFUSALS_OF_THE_METHOD = (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
+"""Refusals that say that a path has no such method (405, 501): no account, key or code is their reason."""
 _FEWEST_REFUSALS = 2
 """Smallest number of refusals that counts, because a single one may come from the network."""
 _TIMES_OTHER_CODE = 2
@@ -54,11 +54,12 @@ such a fault refuses the first code each time."""
 _TIMES_AGAIN = 16
 """Times that a request is sent again if answers disagree. If one node of three is at fault, 69 runs of 70 have two
 refusals among sixteen answers."""
-OPERATIONS_WITH_A_STABLE_PATH = ("registerPixKey", "listAccounts", "getBalance", "listEntries")
+_OPERATIONS_WITH_A_STABLE_PATH = ("registerPixKey", "listAccounts", "getBalance", "listEntries", *PREPARING_OPERATIONS)
 """Operations whose valid requests a conforming service answers with 404 each time, or never.
 
 For example, a node that does not know the path of listAccounts answers 404, and all other nodes answer 200.
-listPixKeys is not among the operations: a service may answer 404 while an account has no keys."""
+listPixKeys is not among the operations: a service may answer 404 while an account has no keys. Of an operation that
+prepares transfers, only requests with the same body are compared."""
 
 
 class Disagreement(Purpose):
@@ -87,6 +88,16 @@ _PURPOSES_TO_COMPARE: dict[str, tuple[Purpose, ...]] = {
 requests are compared, so reads are not in this table."""
 
 
+def refusals_of_the_path(operation: str) -> tuple[RefusalKind, ...]:
+    """The refusals that say that there is no such endpoint, if the operation is answered otherwise at other times.
+
+    A 404 is among them only if it cannot be about a key, an account or a code.
+    """
+    if operation in _OPERATIONS_WITH_A_STABLE_PATH:
+        return (RefusalKind.NOT_FOUND, *_REFUSALS_OF_THE_METHOD)
+    return _REFUSALS_OF_THE_METHOD
+
+
 # -- what is sent -------------------------------------------------------------------------------------------------
 
 
@@ -97,8 +108,7 @@ def repeat_where_answers_disagree(traffic: Traffic) -> None:
     They disagree if some answers refuse the valid token (or say that there is no such path) and others do not. More
     answers show whether one server of several is at fault. Sixteen are enough to see the fault twice (`_TIMES_AGAIN`).
     """
-    # For executePix only refusals of the token are compared: a code that does not exist may be answered with 404.
-    for operation in ("executePix", *OPERATIONS_WITH_A_STABLE_PATH):
+    for operation in operations():
         if not traffic.may_send_to(operation) or not _answers_disagree(traffic.log, operation):
             continue
         send = _request_to_repeat(traffic, operation)
@@ -130,8 +140,7 @@ def _answers_disagree(log: Log, operation: str) -> bool:
     kinds = [RefusalKind.TOKEN]  # 401
     if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:
         kinds.append(RefusalKind.FORBIDDEN)  # 403; it counts for these two only, because a service may forbid a read
-    if operation in OPERATIONS_WITH_A_STABLE_PATH:
-        kinds += REFUSALS_OF_THE_PATH
+    kinds += refusals_of_the_path(operation)
     requests = log.attempts(operation)
     with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.spelling]
     should_be_accepted = [exchange for exchange in with_the_token if exchange.valid or operation == "executePix"]
@@ -146,8 +155,9 @@ def _request_to_repeat(traffic: Traffic, operation: str) -> Send | None:
     | operation | request |
     |---|---|
     | executePix | the code that does not exist, which was sent before |
-    | registerPixKey | a synthetic key, which is deleted after each registration |
+    | registerPixKey, deletePixKey | a synthetic key, which is deleted after each registration |
     | a read | the read of the first account |
+    | any other | on a sandbox, the first valid request once more: it prepares a transfer |
 
     None if there is no such request, or if the run may not delete keys.
     """
@@ -156,10 +166,15 @@ def _request_to_repeat(traffic: Traffic, operation: str) -> Send | None:
         codes = [exchange.request.last_segment for exchange in traffic.log.of(operation, Execution.UNKNOWN_CODE)]
         return partial(traffic.client.send, operation, codes[0], purpose=purpose) if codes else None
     account = next(iter(traffic.profile.accounts), None)
-    if operation != "registerPixKey":
-        path_parameter = account if operations()[operation].path_parameter else None
-        return partial(traffic.client.send, operation, path_parameter, valid=True, purpose=purpose)
-    return _registration_that_is_deleted(Registrar(traffic.client, traffic.profile)) if account else None
+    if operation in ("registerPixKey", "deletePixKey"):
+        return _registration_that_is_deleted(Registrar(traffic.client, traffic.profile)) if account else None
+    if operation in PREPARING_OPERATIONS:
+        bodies = [exchange.request.body for exchange in traffic.log.valid(operation)]
+        if not bodies or not traffic.profile.is_sandbox:
+            return None
+        return partial(traffic.client.send, operation, body=bodies[0], valid=True, purpose=purpose)
+    path_parameter = account if operations()[operation].path_parameter else None
+    return partial(traffic.client.send, operation, path_parameter, valid=True, purpose=purpose)
 
 
 def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
@@ -222,10 +237,10 @@ def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -
 def _requests_to_compare(log: Log, operation: str) -> list[Exchange]:
     """The requests to an operation whose token and path the service must accept each time.
 
-    They are all valid reads, or the executions and registrations with the purposes in `_PURPOSES_TO_COMPARE`. A
-    registration is left out if it may be refused because its key is registered already.
+    They are the executions and registrations with the purposes in `_PURPOSES_TO_COMPARE`, and all valid requests to the
+    other operations. A registration is left out if it may be refused because its key is registered already.
     """
-    if operation in READ_OPERATIONS:
+    if operation not in _PURPOSES_TO_COMPARE:
         return log.valid(operation)
     sent = log.of(operation, *_PURPOSES_TO_COMPARE.get(operation, ()))
     answers = [exchange for exchange in sent if exchange.credential == VALID]
@@ -286,17 +301,21 @@ def _is_refused_between_accepted(exchange: Exchange, sent_alone: list[Exchange],
     - The request right before or right after it was accepted. Otherwise the service may have refused all requests for a
       while.
     - The same request was accepted before it and after it. After a 401 it is enough that any request was accepted: a
-      service with a cache may answer a code with 401 for ever.
+      service with a cache may answer a code with 401 for ever. Before and after a refusal of the method (405, 501) any
+      request is enough, because no key or code is the reason.
     """
     index = sent_alone.index(exchange)
     right_before_and_after = [*sent_alone[max(0, index - 1) : index], *sent_alone[index + 1 : index + 2]]
     if not any(adjacent in accepted for adjacent in right_before_and_after):
         return False
+    any_is_accepted_before = any(answer.number < exchange.number for answer in accepted)
+    any_is_accepted_after = any(answer.number > exchange.number for answer in accepted)
+    if _kind_of_refusal(exchange) in _REFUSALS_OF_THE_METHOD:
+        return any_is_accepted_before and any_is_accepted_after
     numbers_of_same_request = [answer.number for answer in accepted if _is_same_request(answer, exchange)]
     same_is_accepted_before = any(number < exchange.number for number in numbers_of_same_request)
     same_is_accepted_after = any(number > exchange.number for number in numbers_of_same_request)
     if _kind_of_refusal(exchange) is RefusalKind.TOKEN:
-        any_is_accepted_after = any(answer.number > exchange.number for answer in accepted)
         return same_is_accepted_before and any_is_accepted_after
     return same_is_accepted_before and same_is_accepted_after
 

@@ -39,7 +39,7 @@ from spec.log import Log
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
 from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
-from tests.traffic.at_times import OPERATIONS_WITH_A_STABLE_PATH, REFUSALS_OF_THE_PATH, refused_at_times
+from tests.traffic.at_times import refusals_of_the_path, refused_at_times
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
 from tests.traffic.keys.registration import why_nothing_was_deleted
@@ -300,14 +300,8 @@ def _exchange_to_show(harmless: list[Exchange], answers: list[Exchange], others:
 
 
 def _judgement_on_missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
-    """The judgement whether an endpoint is found each time: one server of several may not know its path.
-
-    The judgement also holds for an operation that may answer 404 for another reason (that is not in
-    OPERATIONS_WITH_A_STABLE_PATH).
-    """
-    if operation not in OPERATIONS_WITH_A_STABLE_PATH:
-        return holds()
-    at_times = refused_at_times(evidence.log, operation, REFUSALS_OF_THE_PATH)
+    """The judgement whether an endpoint is found each time: one server of several may not know its path."""
+    at_times = refused_at_times(evidence.log, operation, refusals_of_the_path(operation))
     if not at_times.refused:
         return holds()
     breach = finding("no-endpoint-at-times", answer=answer_in_words(at_times.refused[0]), number=len(at_times.refused))

@@ -39,8 +39,6 @@ _DEFAULT_READS = 12
 """Valid requests to each operation that only reads: those of scenarios, sequences and this module together. A fault in
 one answer of four is then missed once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a
 warning at most."""
-_FEWEST_READS = 2
-"""Valid requests for each read that are sent in any case: one for each of two accounts."""
 MOST_SMALLER_CASES = 40
 """Requests that search a smaller case of one finding. They are enough for each fault of the self-test
 promises/test_drawn_faults.py."""
@@ -91,7 +89,7 @@ class Generation:
         self._seed = 0  # decides what is drawn
         self._drawing: Drawing | None = None  # draws with Schemathesis
         self._drawn: Future[list[Case]] | None = None  # the result of the thread that draws
-        self._further_reads: list[Case] = []  # valid reads that `send_missing_reads` sends if they are needed
+        self._reads: list[Case] = []  # valid reads, of which `send_missing_reads` sends those that are missing
         self._sent: list[tuple[Case, Exchange]] = []
         self._findings: dict[str, Findings] = {}  # by operation
 
@@ -146,34 +144,31 @@ class Generation:
     def send(self, together: Together) -> None:
         """Wait for the thread that draws, send what was drawn at the same time, and keep the answers.
 
-        `together` sends many requests at once. If `begin` was not called, everything is drawn now. Some valid reads are
+        `together` sends many requests at once. If `begin` was not called, everything is drawn now. The valid reads are
         left for `send_missing_reads`, unless the user asks for a number of requests (--examples).
         """
         drawn = self._drawn.result() if self._drawn else self._draw_all()
-        reads_so_far = Counter[str]()  # by operation
         cases: list[Case] = []
         for case in drawn:
             is_read = case.valid  # of the generated requests, only reads are valid
             user_asks_for_a_number = bool(self._examples[case.operation])
-            reads_so_far[case.operation] += is_read
-            if is_read and not user_asks_for_a_number and reads_so_far[case.operation] > _FEWEST_READS:
-                self._further_reads.append(case)
+            if is_read and not user_asks_for_a_number:
+                self._reads.append(case)
             else:
                 cases.append(case)
         self._send_all(with_transfers_last(cases), together)
 
     def send_missing_reads(self, together: Together) -> None:
-        """Send those of the further valid reads that are missing, because scenarios also read.
+        """Send as many valid reads as are missing, because scenarios also read.
 
         Scenarios and this class together send at least _DEFAULT_READS valid reads to each operation. It is called when
         all scenarios have sent their requests.
         """
         missing = Counter[str]()  # by operation
-        for operation in {case.operation for case in self._further_reads}:
-            sent_by_scenarios = len(self._client.door.log.valid(operation))
-            missing[operation] = _DEFAULT_READS - _FEWEST_READS - sent_by_scenarios
+        for operation in {case.operation for case in self._reads}:
+            missing[operation] = _DEFAULT_READS - len(self._client.door.log.valid(operation))
         cases: list[Case] = []
-        for case in self._further_reads:
+        for case in self._reads:
             if missing[case.operation] > 0:
                 missing[case.operation] -= 1
                 cases.append(case)

@@ -7,7 +7,7 @@ import pytest
 
 from spec.log import Log
 from tests.selftest.exchanges import answer
-from tests.traffic.at_times import REFUSALS_OF_THE_PATH, REFUSALS_OF_THE_TOKEN, refused_at_times
+from tests.traffic.at_times import REFUSALS_OF_THE_TOKEN, refusals_of_the_path, refused_at_times
 from tests.traffic.keys.purposes import Registering
 from tests.traffic.neighbours import RightBefore
 
@@ -109,7 +109,25 @@ def test_a_path_with_two_404_between_successes_is_missing_at_times():
     log = Log()
     for number, status in enumerate((200, 404, 200, 404, 200), 1):
         log.add(answer("getBalance", {}, status=status, path="/v1/accounts/balance/a", number=number))
-    at_times = refused_at_times(log, "getBalance", REFUSALS_OF_THE_PATH)
+    at_times = refused_at_times(log, "getBalance", refusals_of_the_path("getBalance"))
     numbers_of_refused = [exchange.number for exchange in at_times.refused]
 
     assert numbers_of_refused == [2, 4]
+
+
+@pytest.mark.parametrize(("status", "numbers_expected"), [(405, [2, 4]), (501, [2, 4]), (404, [])])
+def test_a_method_that_is_refused_between_successes_is_missing_at_times(status, numbers_expected):
+    """If deletions of different keys are answered 200, 405, 200, 405 and 200, both 405 count.
+
+    A 404 does not count, because it may mean that there is no such key.
+    """
+    log = Log()
+    for number, status_of_answer in enumerate((200, status, 200, status, 200), 1):
+        deletion = answer(
+            "deletePixKey", {}, status=status_of_answer, method="DELETE", path="/v1/pix/keys/a", number=number,
+            sent={"pixKey": f"pixconf-{number}@example.com"},
+        )  # fmt: skip
+        log.add(deletion)
+    at_times = refused_at_times(log, "deletePixKey", refusals_of_the_path("deletePixKey"))
+
+    assert [exchange.number for exchange in at_times.refused] == numbers_expected

@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 
 NAMES = {
-    "PHONE": ("CELULAR", "TELEFONE", "TELEFONO", "CELLPHONE", "PHONE_NUMBER"),
-    "EMAIL": ("E-MAIL", "MAIL", "CORREO", "EMAIL_ADDRESS", "E MAIL"),
+    "PHONE": ("CELULAR", "TELEFONE", "TELEFONO", "CELLPHONE", "MOBILE", "PHON", "PHONE_NUMBER"),
+    "EMAIL": ("E-MAIL", "MAIL", "CORREO", "EMAIL_ADDRESS", "E MAIL", "EMAIL,PHONE", "ＥＭＡＩＬ"),
     "RANDOM": ("IBAN", "ALEATORIA", "CHAVE_ALEATORIA", "RANDOM_KEY"),
     "CNPJ": ("TAX_ID",),
     "CPF": ("DOCUMENTO", "CPF_CNPJ", f"{SYNTHETIC_PREFIX}type"),
 }
-"""By documented type, other names of it: in Portuguese, Spanish and English, with a prefix or a suffix, and with a
-blank inside. The last one is no word at all."""
+"""By documented type, other names of it: in Portuguese, Spanish and English, with a prefix or a suffix, with a blank
+inside, cut short, as the first of two, and in wide letters. The last one is no word at all.
+
+Blanks or a line break around a name are left out, because a conforming service may remove them."""
 PLURALS = ("PHONE", "EMAIL", "CPF")
 """Documented types that are sent in the plural, too, because a service may only compare the beginning of a type."""
 NUMBER_IN_WORDS = "UM"
@@ -28,7 +30,7 @@ NUMBER_IN_WORDS = "UM"
 may know such a type by its word, too."""
 EMPTY = ("", None)
 """The empty text and null."""
-_WITH_AN_EMPTY_KEY = ("CELULAR", "EMAILS", "CNPJ2", *EMPTY)
+_WITH_AN_EMPTY_KEY = ("CELULAR", "EMAILS", "CNPJ2", "ALEATORIA", "CHAVE_ALEATORIA", *EMPTY)
 """Types that are sent with an empty key, too. A service may register a new key of its own for an unknown type."""
 
 

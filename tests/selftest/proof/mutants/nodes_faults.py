@@ -61,12 +61,14 @@ class RefusesTheTokenAtOneNode(NodeOfThree):
 
 
 class LacksAPathAtOneNode(NodeOfThree):
-    """One node does not know the path of an operation."""
+    """One node does not know the path of an operation, or its method."""
+
+    STATUS = 404
 
     def respond(self, request):
         operations = {name for method, name, _ in self.routes_of(request.path) if method == request.method}
         if self.is_at_fault and self.OPERATION in operations:
-            return self.refusal(Refusal(404, "There is no such path."))
+            return self.refusal(Refusal(self.STATUS, "There is no such path."))
         return super().respond(request)
 
 
@@ -126,9 +128,12 @@ declare_mutant(
     "one node of three", "ExecutionForbidsTheTokenAtOneNode", "One node of three refuses the valid token with 403.",
     RefusesTheTokenAtOneNode, "executePix.token.accepted", OPERATION="executePix", STATUS=403, SEED=5,
 )  # fmt: skip
-for _operation, _seed in (("registerPixKey", 1), ("getBalance", 4), ("listEntries", 4), ("listAccounts", 4)):
+for _operation, _seed, _status in (
+    ("registerPixKey", 1, 404), ("getBalance", 4, 404), ("listEntries", 4, 404), ("listAccounts", 4, 404),
+    ("transferInternal", 1, 404), ("deletePixKey", 1, 405), ("listPixKeys", 1, 405), ("executePix", 1, 501),
+):  # fmt: skip
     declare_mutant(
         "one node of three", f"{_operation[0].upper()}{_operation[1:]}IsMissingAtOneNode",
         f"One node of three does not know {_operation}.", LacksAPathAtOneNode, f"{_operation}.exists",
-        OPERATION=_operation, SEED=_seed,
+        OPERATION=_operation, SEED=_seed, STATUS=_status,
     )  # fmt: skip
