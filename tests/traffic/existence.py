@@ -331,7 +331,7 @@ def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judg
     if not siblings or len(responses) < len(siblings):
         return inconclusive(say("no answer"), exchange, *siblings[:1])
 
-    is_from_the_endpoint = kind is not RefusalKind.REDIRECT or _one_redirect_adds_a_slash(exchange, responses)
+    is_from_the_endpoint = kind is not RefusalKind.REDIRECT or _is_redirect_of_an_endpoint(exchange, responses)
     if is_from_the_endpoint and not indistinguishable(exchange, *siblings):
         is_always_missing = _find_out_if_always_missing(evidence, exchange, siblings)
         if is_always_missing:
@@ -346,14 +346,18 @@ def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judg
     return _judgement_of_answer_like_siblings(evidence, exchange, siblings)
 
 
-def _one_redirect_adds_a_slash(exchange: Exchange, responses_of_siblings: list[Response]) -> bool:
-    """True if a redirect, of this exchange or of a sibling, leads to the path of the exchange with a slash behind it.
+def _is_redirect_of_an_endpoint(exchange: Exchange, responses_of_siblings: list[Response]) -> bool:
+    """True if a redirect comes from the endpoint, and not from a gateway that sends every caller to a page to log in.
 
-    Such a redirect comes from the endpoint. Any other redirect may come from a gateway, and lead to a page to log in.
+    There are two sorts of such redirects. The path of the exchange, or that of a sibling, gets a slash behind it. Or
+    the path stays, as if the service has another address, and no sibling (an undocumented path) is redirected.
     """
     assert exchange.response is not None
-    path_with_slash = f"{urlsplit(exchange.request.url).path}/"
-    return path_with_slash in map(_page_of_redirect, [exchange.response, *responses_of_siblings])
+    path = urlsplit(exchange.request.url).path
+    if f"{path}/" in map(_page_of_redirect, [exchange.response, *responses_of_siblings]):
+        return True
+    is_sibling_redirected = any(refusal_kind(response) is RefusalKind.REDIRECT for response in responses_of_siblings)
+    return _page_of_redirect(exchange.response) == path and not is_sibling_redirected
 
 
 def _all_redirect_to_one_page(responses: list[Response]) -> bool:

@@ -60,3 +60,33 @@ def test_an_endpoint_that_tells_invalid_requests_from_valid_ones_exists():
     verdict = verdict_of(KnowsNoPayee(token="t" * 40), "transferP2p.exists")
 
     assert verdict is Verdict.PASS
+
+
+class RedirectsTheBalance(Service):
+    """The balance is redirected to the same path at another address; `redirects_all` says that any path is."""
+
+    def __init__(self, *, redirects_all, **options):
+        super().__init__(**options)
+        self.redirects_all = redirects_all
+
+    def respond(self, request):
+        if self.redirects_all or request.path.startswith("/v1/accounts/balance/"):
+            return Response(307, b"", (("Location", f"https://bank.example{request.path}"),))
+        return super().respond(request)
+
+
+@pytest.mark.parametrize(
+    ("redirects_all", "verdict_expected"),
+    [(False, Verdict.PASS), (True, Verdict.NOT_EXERCISED)],
+    ids=["one path", "each path"],
+)
+def test_a_redirect_to_the_same_path_proves_an_endpoint_if_undocumented_paths_are_not_redirected(
+    redirects_all, verdict_expected
+):
+    """If only a documented path is redirected to another address, its operation exists.
+
+    If undocumented paths are redirected, too, a gateway may redirect everybody, and nothing is known.
+    """
+    service = RedirectsTheBalance(redirects_all=redirects_all, token="t" * 40)
+
+    assert verdict_of(service, "getBalance.exists") is verdict_expected
