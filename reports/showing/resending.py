@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from urllib.parse import unquote, urlsplit
 
@@ -68,12 +68,16 @@ class Resending:
     preparations: Mapping[str, Request]
     """Requests that prepared the codes of this run, by code. The end of the run (tests/harness/finishing.py) sets it,
     because all of them were sent by then."""
+    changes_before: Mapping[int, Sequence[Request]]
+    """By the number of a registration or deletion, the last granted registration of the same key before it, and the
+    deletion that came after that, if there was one. The answer may depend on them. The end of the run sets it."""
 
     def __init__(self, display: Display, profile: Profile) -> None:
         """`display` knows which values are secret. The lines use the options for TLS and proxy of this profile."""
         self.display = display
         self.splitter = RequestSplitter(display, profile)
-        self.preparations = {}  # by transaction code: the request that prepared it; the end of the run sets it
+        self.preparations = {}
+        self.changes_before = {}
         self._profile_name = profile.path.name
         self._token = expressions_of_secrets(profile)["token"]
         self._connection_options = list(_connection_options(profile))
@@ -90,10 +94,16 @@ class Resending:
         3. a comment: which variables to set, and where their values come from
         4. a line that makes the wrong token from the right one
         5. a comment: the status that the run got
-        6. a line that prepares a transfer, and the curl command
+        6. lines that register (and delete) the same key, as the run did before
+        7. a line that prepares a transfer
+        8. the curl command
         """
         lines_that_run = [self.curl(parts, *_options_of(exchange))]
         requests = [parts]
+        for change in reversed(self.changes_before.get(exchange.number, ())):
+            parts_of_change = self.splitter.parts_of(change)
+            requests.append(parts_of_change)
+            lines_that_run.insert(0, f"{self.curl(parts_of_change)} > /dev/null")  # its answer shows nothing
         variable_of_code = ""
         if exchange.operation == "executePix":
             variable_of_code = _last_variable(parts.url, lines_that_run[0])

@@ -37,8 +37,9 @@ from spec.answers import (
     refusal_or_failure,
     says_success_false,
 )
-from spec.exchange import Exchange
+from spec.exchange import VALID, Exchange, Request
 from spec.interface import operations
+from spec.json_text import read_json
 from spec.message import Message, Text, changed, joined, message_of, say, say_many
 from spec.rules.reproduction import Reproduction
 from spec.rules.robustness import request_in_words
@@ -153,6 +154,7 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
     code_by_number = session.door.guard.prepared.codes  # the transaction code by the number of its preparation
     prepared = [exchange for exchange in exchanges if code_by_number.get(exchange.number)]
     session.resending.preparations = {code_by_number[exchange.number]: exchange.request for exchange in prepared}
+    session.resending.changes_before = changes_of_the_same_key_before(exchanges)
     citing_results = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
     cited_numbers = set(chain.from_iterable(result.exchanges for result in citing_results))
     cited_numbers.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
@@ -161,6 +163,31 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
             run.exchanges[exchange.number] = evidence(exchange, session.resending)
         else:
             run.exchanges[exchange.number] = outline(exchange)
+
+
+def changes_of_the_same_key_before(exchanges: Iterable[Exchange]) -> dict[int, tuple[Request, ...]]:
+    """For each registration and deletion that names a key, what the run did to the key before, if it did anything.
+
+    By the number of the exchange: the request of the last granted registration of the key, and that of the deletion
+    after it, if one was granted. A report needs them, because a second registration or deletion of a key may be
+    answered otherwise than the first one.
+    """
+    changes_by_key: dict[str, tuple[Request, ...]] = {}
+    changes_before: dict[int, tuple[Request, ...]] = {}
+    for exchange in exchanges:
+        if exchange.operation not in ("registerPixKey", "deletePixKey"):
+            continue
+        body = read_json(exchange.request.body).value
+        key = body.get("pixKey") if isinstance(body, dict) else None
+        if not isinstance(key, str) or not key:  # an empty text asks for a key that the service makes
+            continue
+        if key in changes_by_key:
+            changes_before[exchange.number] = changes_by_key[key]
+        if exchange.credential == VALID and is_granted(exchange):
+            is_registration = exchange.operation == "registerPixKey"
+            earlier = () if is_registration else changes_by_key.get(key, ())[:1]
+            changes_by_key[key] = (*earlier, exchange.request)
+    return changes_before
 
 
 def _in_order(names: Container[str]) -> list[str]:

@@ -15,7 +15,7 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.loading import NO_ACCOUNT
 from environments.profiles.model import Profile
-from spec.answers import answers_in_words, is_granted
+from spec.answers import answers_in_words, is_granted, refusal_or_failure
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.log import Log
@@ -23,6 +23,7 @@ from spec.message import Text, say
 from spec.observed import is_evidence
 from tests.harness.judging import not_exercised_unless
 from tests.harness.selection import permits
+from tests.traffic.at_times import refusals_of_the_path
 from tests.traffic.invalid import unreadable_request
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
@@ -80,7 +81,7 @@ def prepare_transfers(traffic: Traffic) -> None:
         registration = register_right_after_money_moved(traffic)  # None if keys may not be registered and deleted
         if registration:
             Registrar(traffic.client, traffic.profile).delete_key_of(registration)
-        _send_granted_preparations_again(traffic)
+        _send_preparations_again(traffic)
 
 
 def _send_preparation(traffic: Traffic, operation: str) -> None:
@@ -105,15 +106,19 @@ def _send_preparation(traffic: Traffic, operation: str) -> None:
         client.send(operation, json={}, purpose=PreparationAlone.ONE_OF_EACH)
 
 
-def _send_granted_preparations_again(traffic: Traffic) -> None:
+def _send_preparations_again(traffic: Traffic) -> None:
     """Send each granted body several times more, at the same time: one of several servers may answer it wrongly.
 
-    Each body then has ENOUGH_ANSWERS answers, so that a faulty server is found.
+    Each body then has ENOUGH_ANSWERS answers, so that a faulty server is found. A body is also sent again if its answer
+    says that there is no such path: perhaps only one server does not know the path.
     """
     sends: list[Send] = []
     for operation in traffic.operations_tested_among(*PREPARING_OPERATIONS):
         answers = traffic.log.of(operation, PreparationAlone.ONE_OF_EACH)  # one at most
-        for answer in filter(is_granted, answers):
+        for answer in answers:
+            is_path_unknown = refusal_or_failure(answer) in refusals_of_the_path(operation)
+            if not answer.valid or not (is_granted(answer) or is_path_unknown):
+                continue
             body = answer.request.body
             send = partial(traffic.client.send, operation, body=body, valid=True, purpose=PreparationAlone.ONCE_MORE)
             sends += [send] * (ENOUGH_ANSWERS - 1)

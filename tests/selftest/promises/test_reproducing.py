@@ -13,7 +13,7 @@ import pytest
 
 from environments.profiles.loading import load
 from environments.profiles.model import Auth
-from environments.sandbox import Server, Service
+from environments.sandbox import Refusal, Server, Service
 from environments.secret_values import Secrets, texts_of_bodies
 from reports.showing.evidence import evidence
 from reports.showing.resending import EXECUTES, MAY_EXECUTE, Resending
@@ -24,7 +24,7 @@ from tests.harness.session import SESSION
 from tests.selftest.exchanges import answer
 from tests.selftest.hand_made import SANDBOX_PROFILE
 from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST
-from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
+from tests.selftest.services.running import TOKEN_VARIABLES, write_profile, write_sandbox_profile
 from tests.selftest.services.signed import SignsItsToken
 from tests.selftest.shared_runs import WHOLE_PROFILE, run_in_this_process
 
@@ -303,6 +303,45 @@ def test_the_lines_of_a_report_reproduce_the_status(tmp_path):
     assert [lines for lines in lines_by_cause.values() if str(tmp_path) in lines] == []
     assert statuses == expected_statuses, lines_by_cause
     assert '"document": "12345678909"' in output_by_cause["executePix.document.masked"]
+
+
+class BreaksOnWhatIsDoneTwice(Service):
+    """The sandbox, which answers 500 to a key that is registered a second time, and to one that is deleted twice."""
+
+    deleted = ()
+
+    def register(self, ledger, account_id, key_type, value):
+        if ledger.key(value):
+            raise Refusal(500, "A constraint of the database failed.")
+        return super().register(ledger, account_id, key_type, value)
+
+    def remove(self, ledger, account_id, value):
+        if value in self.deleted and not ledger.key(value):
+            raise Refusal(500, "None has no attribute account.")
+        super().remove(ledger, account_id, value)
+        self.deleted = (*self.deleted, value)
+
+
+@needs_curl
+@pytest.mark.parametrize("requirement_id", ["registerPixKey.serverError", "deletePixKey.serverError"])
+def test_the_lines_for_a_second_change_of_a_key_make_the_first_one(requirement_id, tmp_path, monkeypatch):
+    """If the second registration or deletion of a key shows a fault, its lines show it on a fresh service, too.
+
+    They register the key before, and delete it once if the run did so. Only the last answer is printed.
+    """
+    token = TOKEN_VARIABLES["PIX_TOKEN"]
+    monkeypatch.setenv("PIX_SANDBOX_TOKEN", token)
+    with Server(BreaksOnWhatIsDoneTwice(token=token)) as server:
+        profile = write_sandbox_profile(server.base_url, tmp_path)
+        report = f"--report-dir={tmp_path / 'report'}"
+        result = run_in_this_process(f"--environment={profile}", report, "-k", "registerPixKey or deletePixKey")
+        [lines] = [
+            finding["reproduce"] for finding in result.document["findings"] if finding["cause"] == requirement_id
+        ]
+        server.service = BreaksOnWhatIsDoneTwice(token=token)  # a fresh one at the same address
+        output = output_of_shell(lines, values_of(load(str(profile))) | {"PIX_SANDBOX_TOKEN": token})
+
+    assert status_in(output) == "500", lines
 
 
 def status_in(output):

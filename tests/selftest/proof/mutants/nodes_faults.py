@@ -118,19 +118,19 @@ for _operation, _subject, _warns, _hides in (
     declare_mutant(
         "one node of three", f"{_subject}TrustsAtOneNode", "One node of three does not check the token.", TrustsAtOneNode,
         f"{_operation}.token.required", OPERATION=_operation, warns=_warns,
-        hides=("executePix.token.scheme",) if _operation == "executePix" else (),
     )  # fmt: skip
     declare_mutant(
         "one node of three", f"{_subject}RefusesTheTokenAtOneNode", "One node of three refuses the valid token.",
         RefusesTheTokenAtOneNode, f"{_operation}.token.accepted", OPERATION=_operation, hides=_hides,
+        SEED=3 if _operation == "registerPixKey" else 1,  # with 1 the node gets the keys of one type
     )  # fmt: skip
 declare_mutant(
     "one node of three", "ExecutionForbidsTheTokenAtOneNode", "One node of three refuses the valid token with 403.",
     RefusesTheTokenAtOneNode, "executePix.token.accepted", OPERATION="executePix", STATUS=403, SEED=5,
 )  # fmt: skip
 for _operation, _seed, _status in (
-    ("registerPixKey", 1, 404), ("getBalance", 4, 404), ("listEntries", 4, 404), ("listAccounts", 4, 404),
-    ("transferInternal", 1, 404), ("deletePixKey", 1, 405), ("listPixKeys", 1, 405), ("executePix", 1, 501),
+    ("registerPixKey", 3, 404), ("getBalance", 4, 404), ("listEntries", 4, 404), ("listAccounts", 4, 404),
+    ("transferInternal", 1, 404), ("deletePixKey", 2, 405), ("listPixKeys", 1, 405),
 ):  # fmt: skip
     declare_mutant(
         "one node of three", f"{_operation[0].upper()}{_operation[1:]}IsMissingAtOneNode",
