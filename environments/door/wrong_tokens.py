@@ -338,6 +338,11 @@ def _form_of_word(word: str) -> Form:
 FORMS_FOR_SYNTHETIC_IDENTIFIERS = (
     *map(_form_of_word, _LIKELY_WORDS),
     Form("an unsigned token (none) with other claims", _unsigned),
+    # in capital letters, because some libraries refuse only the word in small letters
+    Form(
+        "an unsigned token (NONE) with the claims of the token",
+        _made_from_signed_token(lambda header, claims, _: f"{_part_with_members(header, alg='NONE')}.{claims}."),
+    ),
     Form("a token of another issuer", _of_another_issuer),
     Form("a token with another key id, signed with an empty key", _signed_by_suite(b"", _ANOTHER_KEY)),
     Form("a token signed with the key secret", _signed_by_suite(b"secret", {})),

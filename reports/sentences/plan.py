@@ -314,10 +314,13 @@ def _lines_about_codes(plan: Plan, supplied: Sequence[str]) -> Iterator[str]:
     for code, execution in execution_by_code.items():
         without_valid_token = _exchanges_without_valid_token(plan, code)
         earlier_ones = [exchange for exchange in without_valid_token if exchange.number < execution.number]
-        if without_valid_token:
+        if earlier_ones:
             name = _codes_in_words([code], supplied) if code in supplied else "a code that the run prepares"
-            times = f"{len(earlier_ones)} times without the valid token first"
-            yield f"{name}: {times}; a service that ignores tokens executes it then"
+            times = "once" if len(earlier_ones) == 1 else f"{len(earlier_ones)} times"
+            yield (
+                f"{name}: sent {times} without the valid token before its execution; a service that ignores tokens "
+                "executes it then"
+            )
 
 
 def _exchanges_without_valid_token(plan: Plan, code: str) -> list[Exchange]:

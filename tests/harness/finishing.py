@@ -360,7 +360,8 @@ def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
     if number >= _FEWEST_CHANGED_IN_PARALLEL:
         yield say(
             "{number} requests were refused or got no answer while other requests were in flight, and got a different "
-            "answer when sent alone: the service limits requests at the same time, or mixes up their answers",
+            "answer when sent alone: the service limits requests at the same time, mixes up their answers, or one of its "
+            "nodes is at fault",
             number=number,
         )
 

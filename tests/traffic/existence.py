@@ -53,7 +53,7 @@ class Existence(Purpose):
     """Why a request is sent to find out whether an endpoint exists."""
 
     HARMLESS = "a request for a synthetic identifier with an empty body, to see whether the endpoint answers"
-    AFTER_TROUBLE = "a harmless request, because only passing trouble answered"
+    AFTER_TROUBLE = "a harmless request, because all earlier answers were temporary, such as a 503"
     UNREADABLE = "a request for a synthetic identifier with an unreadable body, to see whether the endpoint answers"
     UNDOCUMENTED_PATH = "to see how an unknown path is answered"
 

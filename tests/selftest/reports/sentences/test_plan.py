@@ -298,8 +298,8 @@ def test_the_plan_counts_requests_with_wrong_tokens(lines_of_plan):
         "synthetic identifiers; to other operations in requests that change nothing:",
         "  executePix: 28 requests with a wrong token, and 14 without a token",
         "  registerPixKey: 33 requests with a wrong token, and 18 without a token",
-        "  number 1 of transactions.codes: 38 times without the valid token first; a service that ignores tokens "
-        "executes it then",
+        "  number 1 of transactions.codes: sent 38 times without the valid token before its execution; a service that "
+        "ignores tokens executes it then",
     }
     requests_by_purpose = {
         purpose: int(number) for number, purpose in re.findall(r"^ +(\d+)  (.+)$", "\n".join(lines), re.MULTILINE)

@@ -79,20 +79,20 @@ def test_the_plan_counts_requests_without_the_valid_token_before_an_execution():
 
     assert lines == [
         "each once: number 1 of transactions.codes",
-        "number 1 of transactions.codes: 1 times without the valid token first; a service that ignores tokens executes it then",
+        "number 1 of transactions.codes: sent once without the valid token before its execution; a service that ignores tokens "
+        "executes it then",
         FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX,
     ]
 
 
 def test_a_request_without_the_valid_token_after_an_execution_is_not_counted():
-    """A code that is sent without the valid token only after its execution has a line that counts 0 requests before it."""
+    """A code that is sent without the valid token only after its execution has no such line: nothing is left to execute."""
     lines = lines_about_executions(
         execution(number=1, code="MADE"), execution(number=2, code="MADE", credential="no header")
     )
 
     assert lines == [
         "each once: 1 that the run prepares",
-        "a code that the run prepares: 0 times without the valid token first; a service that ignores tokens executes it then",
         FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX,
     ]
 
