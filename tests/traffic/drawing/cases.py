@@ -34,7 +34,7 @@ from schemathesis.generation.overrides import Override
 
 from environments.profiles.model import Profile
 from spec.interface import operations
-from spec.json_text import MAX_DEPTH_OF_A_REQUEST, as_bytes, is_nested_deeper_than
+from spec.json_text import as_bytes, read_json
 from tests.traffic.case import JSON, Case, synthetic_path_parameter, usual_body, with_synthetic_identifiers
 from tests.traffic.drawing.combining import (
     VALUES,
@@ -231,14 +231,21 @@ def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[Sc
 def _request_of(case: Case) -> tuple[object, ...]:
     """A value that is equal for two cases if they are the same request, so that the request is sent only once.
 
-    The order of the members in a body makes no difference. A body that is nested very deeply is compared as bytes,
-    because a parser of Python may crash on it.
+    The order of the members in a body makes no difference. A body that is not strictly JSON, such as an empty one, or
+    that has a member twice, is compared as bytes: a parser that accepts it would take it for another request. So is a
+    body that is nested very deeply, because such a parser may crash on it.
     """
     body = repr(case.body)
-    if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, case.body or b""):
-        with suppress(ValueError):  # a body that is no JSON is also compared as bytes
-            body = json.dumps(json.loads(case.body or b"null"), sort_keys=True)
+    if case.body is not None and _is_unambiguous_json(case.body):
+        with suppress(ValueError):  # Python reads no integer of more than 4,300 digits
+            body = json.dumps(json.loads(case.body), sort_keys=True)
     return case.path_parameter, body, case.content_type, case.query, case.credential
+
+
+def _is_unambiguous_json(body: bytes) -> bool:
+    """True if each parser reads the same value in a body: it is JSON, without a byte order mark or repeated members."""
+    text = read_json(body)
+    return text.readable and not text.byte_order_mark and not text.repeated
 
 
 def _first_new_cases(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:
