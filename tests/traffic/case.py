@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
 from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
-from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested_deeper_than, leaves_of
+from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested_deeper_than, leaves_of, texts_in
 
 if TYPE_CHECKING:
     from environments.door.client import Client
@@ -323,6 +323,18 @@ def texts_that_name_own_account(operation: str, profile: Profile) -> frozenset[s
     leaves = leaves_of(usual_body(operation, profile))
     # All other texts of this body have the prefix, also a description or a date in words.
     return frozenset(text for _, text in leaves if isinstance(text, str) and SYNTHETIC_PREFIX not in text)
+
+
+def names_of_own_account(operation: str, profile: Profile) -> list[str]:
+    """The names of the members in a usual body that name an account of the profile, such as `from`.
+
+    It is the account that a registration is for or, on a sandbox, the account that pays.
+    """
+    if operation == "registerPixKey":
+        return ["account"]
+    own_accounts = texts_that_name_own_account(operation, profile)
+    members = usual_body(operation, profile) or {}
+    return [name for name, value in members.items() if own_accounts & set(texts_in(value))]
 
 
 def harmless_path_parameter(operation: str, profile: Profile) -> str | None:

@@ -12,21 +12,21 @@ the same in every run.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
 
 from environments.profiles.model import Profile
-from spec.json_text import as_bytes, leaves_of
+from spec.json_text import as_bytes
 from tests.traffic.case import (
     TYPES_EXCEPT_RANDOM,
     Case,
     Members,
     harmless_path_parameter,
     has_permitted_amounts,
-    texts_that_name_own_account,
+    names_of_own_account,
     usual_body,
     with_synthetic_identifiers,
 )
@@ -68,17 +68,19 @@ def cases_of_every_run(operation: str, profile: Profile) -> list[Case]:
     """Requests with unusual bodies that are the same in every run, whatever the seed, because nothing in them is drawn.
 
     For registrations the key does not fit its type, such as an empty key of the type PHONE. For other operations all
-    members of the body have the same value, such as null.
+    members of the body have the same value, such as null; but every second body names the account of the profile.
     """
     members = _usual_members(operation, profile)
     if operation != "registerPixKey":
-        return _harmless_cases([dict.fromkeys(members, value) for value in _ALIKE], operation, profile)
+        values_by_name = {name: list(_ALIKE) for name in members}
+        bodies = _bodies_of_round(values_by_name, members, names_of_own_account(operation, profile))
+        return _harmless_cases(bodies, operation, profile)
     # The coverage phase (`cases.py`) sends these keys with the usual type.
     other_types = [name for name in TYPES_EXCEPT_RANDOM if name != members["pixKeyType"]]
-    bodies = [
+    registrations = [
         {**members, "pixKeyType": key_type, "pixKey": key} for key_type, key in product(other_types, _KEYS_OF_NO_TYPE)
     ]
-    return _harmless_cases(bodies, operation, profile)
+    return _harmless_cases(registrations, operation, profile)
 
 
 @st.composite
@@ -96,7 +98,7 @@ def rounds(draw: st.DrawFn, operation: str, profile: Profile, values: Sequence[A
     for name, order in zip(members, orders, strict=True):
         values_of_member = _values_of(operation, name, values)
         values_by_name[name] = [values_of_member[index] for index in order]
-    bodies = _bodies_of_round(values_by_name, members, texts_that_name_own_account(operation, profile))
+    bodies = _bodies_of_round(values_by_name, members, names_of_own_account(operation, profile))
     return tuple(_harmless_cases(bodies, operation, profile))
 
 
@@ -120,24 +122,23 @@ def _harmless_cases(bodies: Iterable[Members], operation: str, profile: Profile)
 
 
 def _bodies_of_round(
-    values_by_name: dict[str, list[Any]], members: Members, accounts_that_pay: Iterable[str]
+    values_by_name: dict[str, list[Any]], members: Members, own_account: Collection[str]
 ) -> Iterator[Members]:
     """The bodies of one round: the first has the first value of each member, and so on.
 
-    `members` are the names and values of a usual body. In every second body the account that pays is a real one,
-    because a service may look it up before it reads the other members.
+    `members` are the names and values of a usual body. `own_account` are the names of those that name an account of the
+    profile. In every second body they have it, because a service may look it up before it reads the others.
     """
-    own_accounts = frozenset(accounts_that_pay)
-    usual_payer = {}  # the members that name the account which pays, such as `from`, with the marker of a usual value
-    for name, value in members.items():
-        if any(text in own_accounts for text in _texts_of(value)):
-            usual_payer[name] = _USUAL
     for index, values in enumerate(zip(*values_by_name.values(), strict=True)):
         value_by_name = dict(zip(values_by_name, values, strict=True))
-        is_every_second_body = index % 2 == 1
-        if is_every_second_body:
-            value_by_name |= usual_payer
+        if _has_own_account(index):
+            value_by_name |= dict.fromkeys(own_account, _USUAL)
         yield _body_of(value_by_name, members)
+
+
+def _has_own_account(index: int) -> bool:
+    """True for every second body of several: it names an account of the profile."""
+    return index % 2 == 1
 
 
 def _values_of(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any]:
@@ -150,11 +151,6 @@ def _values_of(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any
         times = math.ceil(len(values) / len(TYPES_EXCEPT_RANDOM))
         return (TYPES_EXCEPT_RANDOM * times)[: len(values)]
     return values
-
-
-def _texts_of(value: Any) -> list[str]:
-    """Every text in a JSON value."""
-    return [leaf for _, leaf in leaves_of(value) if isinstance(leaf, str)]
 
 
 def _body_of(values: Members, members: Members) -> Members:

@@ -11,7 +11,7 @@ Hooks leave out what may never be sent, and replace drawn identifiers by synthet
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from itertools import compress
 from typing import Any
@@ -32,6 +32,7 @@ from tests.traffic.case import (
     greatest_amount,
     harmless_path_parameter,
     has_permitted_amounts,
+    names_of_own_account,
     synthetic_path_parameter,
     usual_body,
     with_synthetic_identifiers,
@@ -254,12 +255,18 @@ def example_of_path_parameter(operation: str, profile: Profile) -> str | None:
 
 
 def _register_hooks(schema: Any, profile: Profile) -> None:
-    """Register two hooks with Schemathesis that keep drawn requests harmless.
+    """Register the hooks with Schemathesis. One makes drawn bodies show more, and two keep drawn requests harmless.
 
-    The first hook leaves out requests that may never be sent. The second hook replaces everything that may name
-    somebody by a made-up text. Each request is checked two more times: by `harmless_cases` in `case.py`, and
-    by the door (the only module that sends requests).
+    The hook `filter_case` leaves out requests that may never be sent. The hook `map_case` replaces everything that may
+    name somebody by a made-up text. Each request is checked two more times: by `harmless_cases` in `case.py`, and by
+    the door (the only module that sends requests).
     """
+
+    @schema.hook  # type: ignore[untyped-decorator]
+    def flatmap_body(context: Any, body: Any) -> st.SearchStrategy[Any]:
+        """A Hypothesis strategy for the drawn body, and for the same body in which usual values replace drawn ones."""
+        operation = str(context.operation.definition.raw["operationId"])
+        return _with_usual_members(body, usual_body(operation, profile) or {}, names_of_own_account(operation, profile))
 
     @schema.hook  # type: ignore[untyped-decorator]
     def filter_case(context: Any, case: SchemaCase[Any]) -> bool:
@@ -287,6 +294,24 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
         if not isinstance(case.body, NotSet):
             case.body = with_synthetic_identifiers(case.body, operation, profile)
         return case
+
+
+def _with_usual_members(body: Any, usual_members: Members, own_account: Collection[str]) -> st.SearchStrategy[Any]:
+    """A Hypothesis strategy for a drawn body, in which usual values replace none, some or almost all drawn ones.
+
+    A service may look up the account of the caller before it reads other members, and it may refuse a body at the first
+    member that is wrong. `own_account` are the names of the members that name this account. Usual values replace:
+
+    - none,
+    - the account,
+    - the account, and all other members but one.
+    """
+    unusual = [name for name in body if body[name] != usual_members.get(name)] if isinstance(body, dict) else []
+    bodies = [body]
+    if unusual:
+        bodies.append({**body, **{name: usual_members[name] for name in own_account}})
+        bodies += [{**usual_members, name: body[name]} for name in unusual if name not in own_account]
+    return st.sampled_from(bodies)
 
 
 def _operation_of(case: SchemaCase[Any]) -> str:

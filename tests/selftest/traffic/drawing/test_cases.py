@@ -14,7 +14,7 @@ import pytest
 from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import read_json
 from tests.selftest.two_profiles import BANK, SANDBOX
-from tests.traffic.case import JSON, Case, harmless_cases, usual_body
+from tests.traffic.case import JSON, Case, harmless_cases, names_of_own_account, usual_body
 from tests.traffic.invalid import invalid_requests
 
 SEEDS = (4,)
@@ -79,6 +79,19 @@ def test_most_bodies_that_are_not_drawn_hold_documented_members(operation):
     bodies = [value for value in values if isinstance(value, dict)]
 
     assert part_with_a_documented_member(operation, bodies) >= 0.6
+
+
+@pytest.mark.parametrize("operation", ["registerPixKey", *PREPARING_OPERATIONS])
+def test_a_third_of_the_drawn_bodies_name_the_account_of_the_profile(operation):
+    """On a sandbox at least a third of the drawn bodies name the account of the profile.
+
+    A service may look the account up before it reads anything else.
+    """
+    bodies = objects(drawn(operation))
+    [name] = names_of_own_account(operation, SANDBOX)
+    bodies_with_own_account = [body for body in bodies if body.get(name) == SANDBOX.accounts[0]]
+
+    assert len(bodies_with_own_account) >= len(bodies) / 3
 
 
 def test_a_third_of_the_registrations_hold_all_members():
