@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
 from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
-from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested_deeper_than, leaves_of
+from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested_deeper_than, leaves_of, texts_in
 
 if TYPE_CHECKING:
     from environments.door.client import Client
@@ -144,8 +144,17 @@ class Case:
 
 _SLASH = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
 """Slashes and backslashes: plain, in other widths, and percent-encoded once or more often."""
-_PLAIN = re.compile(r"[A-Za-z]{1,30}|-?[0-9]{1,30}([.,][0-9]{1,30})?|[0-9]{4}-[0-9]{2}-[0-9]{2}")
-"""A plain text: letters alone, a number, or a date. At most 30 characters in a row is a choice."""
+_PLAIN = re.compile(
+    r"""
+    [A-Za-z]{1,30}
+    | -?[0-9]{1,30}([.,][0-9]{1,30})?
+    | [0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{8}Z)?
+    | [0-9]{2}/[0-9]{2}/[0-9]{4}
+    """,
+    re.VERBOSE,
+)
+"""A plain text: letters alone, a number, or a date with or without a time. At most 30 characters in a row is a choice.
+"""
 _TEXTS_THAT_NAME_NOBODY = frozenset({"", *TYPES_EXCEPT_RANDOM})
 """Texts that name nobody."""
 _MEMBERS_WITHOUT_IDENTIFIER = frozenset({AMOUNT, "date", "pixKeyType", "description", "message"})
@@ -187,6 +196,7 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     | letters alone, a number or a date as text; blanks around it may be there | stays | becomes synthetic |
     | any other text | becomes synthetic | becomes synthetic |
     | a number in an amount, a date or another member that names nobody | stays | stays |
+    | zero | stays | becomes a synthetic text |
     | any other number | becomes a negative one | becomes a synthetic text |
     """
     account_of_registration = harmless_path_parameter(operation, profile) if operation == "registerPixKey" else None
@@ -198,7 +208,8 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
             is_account_of_registration = member == "account" and leaf == account_of_registration
             may_stay = is_account_of_registration or leaf in accounts_that_pay
             return leaf if may_stay else _synthetic_or_plain(leaf, profile)
-        if member in _MEMBERS_WITHOUT_IDENTIFIER:
+        is_zero_on_a_sandbox = profile.is_sandbox and leaf == 0
+        if member in _MEMBERS_WITHOUT_IDENTIFIER or is_zero_on_a_sandbox:
             return leaf
         negative = -abs(leaf) - 1  # no account and no key is negative
         return negative if profile.is_sandbox else f"{SYNTHETIC_PREFIX}{member}"
@@ -323,6 +334,18 @@ def texts_that_name_own_account(operation: str, profile: Profile) -> frozenset[s
     leaves = leaves_of(usual_body(operation, profile))
     # All other texts of this body have the prefix, also a description or a date in words.
     return frozenset(text for _, text in leaves if isinstance(text, str) and SYNTHETIC_PREFIX not in text)
+
+
+def names_of_own_account(operation: str, profile: Profile) -> list[str]:
+    """The names of the members in a usual body that name an account of the profile, such as `from`.
+
+    It is the account that a registration is for or, on a sandbox, the account that pays.
+    """
+    if operation == "registerPixKey":
+        return ["account"]
+    own_accounts = texts_that_name_own_account(operation, profile)
+    members = usual_body(operation, profile) or {}
+    return [name for name, value in members.items() if own_accounts & set(texts_in(value))]
 
 
 def harmless_path_parameter(operation: str, profile: Profile) -> str | None:

@@ -62,11 +62,11 @@ _REGISTER, _DELETE = "registerPixKey", "deletePixKey"
 PATH_PARAMETERS = {
     "unknown": synthetic_text("0"),
     "with an encoded slash": synthetic_text("%2f%2F"),
-    "with quotes": synthetic_text("'\"`"),
     "that is no UTF-8": _MARK + b"\xff\xc0\x80",
 }
 """Unusual accounts and transaction codes in the path."""
 MORE_PATH_PARAMETERS = {
+    "with quotes": synthetic_text("'\"`"),
     "very long": synthetic_text("9" * _LONG),
     "with NUL": synthetic_text("\0"),
     "percent-encoded twice": synthetic_text("%252f%00%0a"),
@@ -106,12 +106,12 @@ TEXTS = {
     **UNREADABLE,
     "NaN": b'{"value": NaN, "pixKey": NaN}',
     "very deeply nested": b"[" * _DEEP + b"]" * _DEEP,
-    "an empty object": b"{}",
 }
-"""Bodies that are no JSON, or that some services cannot read as JSON; and one without members."""
+"""Bodies that are no JSON, or that some services cannot read as JSON."""
 NO_OBJECTS = {"an array": b"[]", "a text": b'"' + _MARK + b'"'}
 """Bodies in JSON that are no object, for registrations and deletions only."""
 MORE_TEXTS = {
+    "an empty object": b"{}",
     "null": b"null",
     "a number": b"-1",
     "a trailing comma": b'{"account": "' + _MARK + b'",}',

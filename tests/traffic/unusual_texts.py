@@ -7,17 +7,23 @@ faults. The search for a smaller case then finds the character that shows a find
 SPECIAL = "%\\'\" `;:,.?#&=+<>|[]()$~^*!@_"
 """Characters that mean something in SQL, JSON, URLs, shells or templates. Braces are left out, because Schemathesis
 draws no path parameter with them."""
-_SPECIAL_IN_A_ROW = "${{}}<!--  ..%%''\"\"&&||"
+_SPECIAL_IN_A_ROW = "${{}}{9}@@<!--  ..%%''\"\"&&||"
 """Signs that mean something only in a row, two blanks among them."""
 UNUSUAL = "/\0\t\r\n\x1b\x7f\x85\u2028\xa0\u200b\u200dãßİe\u0301א漢٣²жω\u202e\ufeff🏦"
 """Characters that end a text, a line or a path segment, that change length with letter case or encoding, that are a
 letter or a digit of another script, or that nobody sees."""
-LENGTHS = (300, 5_000)
-"""Lengths of long texts: longer than a database column of 255 characters, and than a buffer of 4 KiB."""
-LETTERS, ONE_DIGIT = "AB", "7"
-"""Short usual texts, of letters and of a digit."""
+LENGTHS = (129, 255, 256, 5_000)
+"""Lengths of long texts: longer than a key of 77 and a column of 128 characters, as long as a column of 255 characters
+and one longer, and longer than a buffer of 4 KiB."""
+LETTERS, ONE_DIGIT, ELEVEN_DIGITS = "AB", "7", "12345678901"
+"""Short usual texts, of letters and of digits. A CPF has eleven digits, and here the last two are wrong."""
+NAME_WITH_ACCENTS = "ação D'Ávila "
+"""A usual text of the language of the service: letters that are not in ASCII, an apostrophe and a blank at the end."""
 ALL_SPECIAL = f"{SPECIAL}{_SPECIAL_IN_A_ROW}ã🏦"
 """All signs that mean something in SQL, JSON, URLs, shells or templates, and two characters of several bytes."""
+ALL_PRINTABLE = "ãßİe\u0301א漢٣²жω\u200b\u200d\u202e\xa0🏦"
+"""Letters and digits of other scripts and directions, and characters that nobody sees, without a control character: a
+service that refuses control characters reads this text to its end."""
 ALL_UNUSUAL = f" {UNUSUAL}{'漢' * 100} "
 """Also a text of less than 255 characters that takes more than 255 bytes."""
 VERY_LONG = "x" * max(LENGTHS)

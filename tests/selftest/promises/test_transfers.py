@@ -179,7 +179,7 @@ def test_kinds_of_invalid_requests_that_the_limit_kept_back_are_named(service_an
 def test_on_a_sandbox_every_kind_of_invalid_request_is_sent(tmp_path):
     """On a sandbox without limits.transfers no kind of invalid request is kept back, because money is worth nothing there.
 
-    This service prepares a transfer for each invalid or generated request, which are about 90 for each operation. No
+    This service prepares a transfer for each invalid or generated request, which are 46 to 110 for each operation. No
     robustness requirement has a message about kinds that were not sent.
     """
     service = AcceptsEverything()
@@ -194,7 +194,7 @@ def test_on_a_sandbox_every_kind_of_invalid_request_is_sent(tmp_path):
     assert [note for note in report_notes(model) if "limits." in note] == []
     assert {messages[id] for id in robustness_ids} == {""}
     assert set(transfers_by_operation) == set(PREPARING_OPERATIONS)
-    assert min(transfers_by_operation.values()) > 60  # with limits.transfers it would be 20 by default, or less
+    assert min(transfers_by_operation.values()) > 40  # with limits.transfers it would be 20 by default, or less
 
 
 @pytest.mark.parametrize(

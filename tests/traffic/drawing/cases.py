@@ -3,6 +3,7 @@
 `property.py` asks for the cases of each operation: a case is one request. The modules of this folder have the parts:
 
 - `schema.py`: the schema for drawing, and the hooks that keep drawn requests harmless
+- `member_schemas.py`: the values that a member of a body may have
 - `combining.py`: bodies with several unusual members
 - `kinds_of_values.py`: of requests whose values are of the same kinds, one is sent
 - `parts_of_a_case.py`: smaller requests, for the search for the smallest one that shows a finding
@@ -33,17 +34,19 @@ from schemathesis.generation.feedback import FeedbackSources
 from schemathesis.generation.overrides import Override
 
 from environments.profiles.model import Profile
-from spec.interface import operations
-from spec.json_text import MAX_DEPTH_OF_A_REQUEST, as_bytes, is_nested_deeper_than
+from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
+from spec.json_text import as_bytes, read_json
 from tests.traffic.case import JSON, Case, synthetic_path_parameter, usual_body, with_synthetic_identifiers
 from tests.traffic.drawing.combining import (
     VALUES,
     VALUES_OF_FURTHER_ROUNDS,
-    cases_of_every_run,
     has_several_members,
+    registrations_of_another_type,
     rounds,
+    transfers_of_every_run,
 )
 from tests.traffic.drawing.kinds_of_values import kinds_of_values
+from tests.traffic.drawing.member_schemas import MEMBERS_OF_ANOTHER_OPERATION
 from tests.traffic.drawing.parts_of_a_case import parts_of
 from tests.traffic.drawing.schema import (
     ALL_MEMBERS,
@@ -56,14 +59,28 @@ from tests.traffic.drawing.schema import (
 )
 from tests.traffic.drawing.with_hypothesis import distinct_values, search_for_smallest
 from tests.traffic.invalid import invalid_requests
-from tests.traffic.unusual_texts import ALL_SPECIAL, ALL_UNUSUAL, LETTERS, ONE_DIGIT, VERY_LONG
+from tests.traffic.unusual_texts import ALL_PRINTABLE, ALL_SPECIAL, ALL_UNUSUAL, NAME_WITH_ACCENTS, ONE_DIGIT, VERY_LONG
 
 _NO_FEEDBACK = FeedbackSources()
 """Sources of constants to draw: none. By default, Schemathesis takes constants from loaded modules and from answers, so
 that the same seed would draw different cases."""
 
-_PATH_PARAMETERS = (LETTERS, ONE_DIGIT, ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG)
-"""Texts that are sent as the path parameter of each operation that has one: one for each kind of text."""
+_PATH_PARAMETERS = (ALL_SPECIAL, ALL_UNUSUAL, ONE_DIGIT)
+"""Texts that are sent as the path parameter of each operation that has one."""
+_MORE_PATH_PARAMETERS = (
+    VERY_LONG,
+    SYNTHETIC_PREFIX.ljust(256, "x"),
+    ALL_PRINTABLE,
+    NAME_WITH_ACCENTS,
+    "null",
+    "1.5",
+    "0" + "9" * 20,  # more than 64 bits, after a zero
+    "2026-01-15",
+    " ",
+    "a,b",
+    "*",
+)
+"""Further texts, for operations without a body."""
 
 _SHARE_OF_COMBINED = 0.85
 """Share of the drawn cases of an operation with a body that have several unusual members."""
@@ -84,28 +101,28 @@ class Drawing:
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
         """Requests to an operation that are made from the OpenAPI schema, and not sent yet.
 
-        First come the requests of the coverage phase: their bodies differ from the usual body in one member. Then come
-        as many others as `examples`, or fewer if too many are equal: requests with an unusual path parameter, requests
-        with several unusual members, and requests that Schemathesis draws. The same `seed` gives the same requests.
+        First come the requests of every run. Then come as many others as `examples`, or fewer if too many are equal:
+        requests with an unusual path parameter, requests with several unusual members, and requests that Schemathesis
+        draws. The same `seed` gives the same requests.
         """
-        coverage = self.coverage(operation)
+        of_every_run = self.cases_of_every_run(operation)
         others = self._with_unusual_path_parameters(operation)[:examples]
         count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))
         combined = self._with_several_unusual_members(operation, f"{seed} {operation}", count_combined)
-        others += _first_new_cases(combined, count_combined, [*coverage, *others])
+        others += _first_new_cases(combined, count_combined, [*of_every_run, *others])
         count_left = examples - len(others)
         if count_left:
             strategy = _drawn_cases(operation, self._strategy(operation))
-            others += distinct_values(strategy, f"{seed} {operation}", count_left, {*coverage, *others})
-        return [*coverage, *others]
+            others += distinct_values(strategy, f"{seed} {operation}", count_left, {*of_every_run, *others})
+        return [*of_every_run, *others]
 
     def _with_several_unusual_members(self, operation: str, seed: str, count: int) -> list[Case]:
         """Requests with several unusual members each: as many as `count` or a few more, of which some may be equal.
 
-        Empty if the body of the operation has fewer than two members. First come a few requests that are the same in
-        every run. Then Hypothesis draws whole rounds: lists of requests in which each member has each value once. In
-        this way a few requests are enough to try each value in each member. `combining.py` says why the further rounds
-        have more values than the first one.
+        Empty if the body of the operation has fewer than two members. Some transfers are the same in every run. Then
+        Hypothesis draws whole rounds: lists of requests
+        in which each member has each value once. In this way a few requests are enough to try each value in each
+        member. `combining.py` says why the further rounds have more values than the first one.
         """
         if count < 1 or not has_several_members(operation, self._profile):
             return []
@@ -118,10 +135,13 @@ class Drawing:
             *distinct_values(first_round, f"{seed} first round", 2)[1:],
             *distinct_values(further_rounds, f"{seed} further rounds", 1 + number_of_further_rounds)[1:],
         ]
-        return [*cases_of_every_run(operation, self._profile), *chain.from_iterable(drawn)]
+        of_every_run = []
+        if operation in PREPARING_OPERATIONS:
+            of_every_run = transfers_of_every_run(operation, self._profile)
+        return [*of_every_run, *chain.from_iterable(drawn)]
 
     def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
-        """Requests with a usual body and an unusual path parameter, one for each text of `_PATH_PARAMETERS`.
+        """Requests with a usual body, or none, and an unusual path parameter: one for each text of the tables.
 
         Empty if the path of the operation has no parameter. All texts get the prefix that makes them name nobody.
         """
@@ -131,7 +151,8 @@ class Drawing:
         body = None
         if members:
             body = as_bytes(with_synthetic_identifiers(dict(members), operation, self._profile))
-        path_parameters = [synthetic_path_parameter(operation, text, self._profile) for text in _PATH_PARAMETERS]
+        texts = _PATH_PARAMETERS if members else (*_PATH_PARAMETERS, *_MORE_PATH_PARAMETERS)
+        path_parameters = [synthetic_path_parameter(operation, text, self._profile) for text in texts]
         return [Case(operation, path_parameter=path_parameter, body=body) for path_parameter in path_parameters]
 
     def search_for_smaller_case(self, case: Case, shows: Callable[[Case], bool]) -> None:
@@ -143,32 +164,49 @@ class Drawing:
         """
         search_for_smallest(parts_of(case, self._profile), shows)
 
+    def cases_of_every_run(self, operation: str) -> list[Case]:
+        """Requests that do not count as examples. They are the same in every run, because nothing in them is drawn.
+
+        They are those of the coverage phase and, for registrations, those whose key does not fit its type.
+        """
+        coverage = self.coverage(operation)
+        if operation != "registerPixKey":
+            return coverage
+        of_another_type = registrations_of_another_type(self._profile)
+        return [*coverage, *_first_new_cases(of_another_type, len(of_another_type), coverage)]
+
     def coverage(self, operation: str) -> list[Case]:
         """Requests whose body differs from the usual one in one member, and requests with one usual member alone.
 
         A member is of another type, missing, empty or not documented. The coverage phase of Schemathesis makes them: it
-        tries every value that the schema lists. Of bodies whose values are of the same kinds, such as two long texts,
-        only the first one is sent. Requests that the tables of `invalid.py` have are left out, because they are sent
-        anyway. Empty for an operation without a body: `_strategy` draws the texts in its path.
+        tries every value and bound of the schema. Of bodies whose values are of the same kinds, such as two long texts,
+        only the first one is sent. Empty for an operation without a body: `_strategy` draws the texts in its path.
         """
         if usual_body(operation, self._profile) is None:
             return []
-        schema_cases = [
-            *self._covered(operation, ONE_UNUSUAL_MEMBER, list(GenerationMode)),
-            *self._covered(operation, ONE_USUAL_MEMBER, [GenerationMode.POSITIVE]),
-        ]
-        sent_anyway = {_request_of(case) for case in invalid_requests(operation, self._profile)}
+        schema_cases = list(self._covered(operation, ONE_UNUSUAL_MEMBER, list(GenerationMode)))
+        if operation not in MEMBERS_OF_ANOTHER_OPERATION:
+            schema_cases += self._covered(operation, ONE_USUAL_MEMBER, [GenerationMode.POSITIVE])
+        not_needed = self._requests_not_needed(operation)
         one_of_each: dict[tuple[tuple[str, str], ...], Case] = {}
         for schema_case in schema_cases:
             case = _as_case(operation, schema_case)
             if case.content_type != JSON:  # Schemathesis also makes such cases; the tables of `invalid.py` have enough
                 continue
-            if _request_of(case) not in sent_anyway:
-                kinds = tuple(
-                    sorted(kinds_of_values(case).items())
-                )  # sorted, because the order of members does not count
-                one_of_each.setdefault(kinds, case)
+            if _request_of(case) not in not_needed:
+                kinds = sorted(kinds_of_values(case).items())  # sorted, because the order of members does not count
+                one_of_each.setdefault(tuple(kinds), case)
         return list(one_of_each.values())
+
+    def _requests_not_needed(self, operation: str) -> set[tuple[object, ...]]:
+        """Requests that the coverage phase need not send, as `_request_of` describes them.
+
+        The tables of `invalid.py` have them, so they are sent anyway. A request with the usual body shows nothing that
+        the others do not show.
+        """
+        path_parameter = example_of_path_parameter(operation, self._profile)
+        usual = Case(operation, path_parameter=path_parameter, body=as_bytes(usual_body(operation, self._profile)))
+        return {_request_of(case) for case in [usual, *invalid_requests(operation, self._profile)]}
 
     def _covered(self, operation: str, kind: str, modes: list[GenerationMode]) -> Iterator[SchemaCase[Any]]:
         """The requests that the coverage phase of Schemathesis makes, with bodies of one kind (`KINDS_OF_BODIES`).
@@ -231,14 +269,21 @@ def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[Sc
 def _request_of(case: Case) -> tuple[object, ...]:
     """A value that is equal for two cases if they are the same request, so that the request is sent only once.
 
-    The order of the members in a body makes no difference. A body that is nested very deeply is compared as bytes,
-    because a parser of Python may crash on it.
+    The order of the members in a body makes no difference. A body that is not strictly JSON, such as an empty one, or
+    that has a member twice, is compared as bytes: a parser that accepts it would take it for another request. So is a
+    body that is nested very deeply, because such a parser may crash on it.
     """
     body = repr(case.body)
-    if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, case.body or b""):
-        with suppress(ValueError):  # a body that is no JSON is also compared as bytes
-            body = json.dumps(json.loads(case.body or b"null"), sort_keys=True)
+    if case.body is not None and _is_unambiguous_json(case.body):
+        with suppress(ValueError):  # Python reads no integer of more than 4,300 digits
+            body = json.dumps(json.loads(case.body), sort_keys=True)
     return case.path_parameter, body, case.content_type, case.query, case.credential
+
+
+def _is_unambiguous_json(body: bytes) -> bool:
+    """True if each parser reads the same value in a body: it is JSON, without a byte order mark or repeated members."""
+    text = read_json(body)
+    return text.readable and not text.byte_order_mark and not text.repeated
 
 
 def _first_new_cases(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:

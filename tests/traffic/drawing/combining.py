@@ -12,25 +12,37 @@ the same in every run.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, product
 from typing import Any
 
 from hypothesis import strategies as st
 
 from environments.profiles.model import Profile
-from spec.json_text import as_bytes, leaves_of
+from spec.interface import SYNTHETIC_PREFIX
+from spec.json_text import as_bytes
 from tests.traffic.case import (
+    AMOUNT,
     TYPES_EXCEPT_RANDOM,
     Case,
     Members,
     harmless_path_parameter,
     has_permitted_amounts,
-    texts_that_name_own_account,
+    names_of_own_account,
     usual_body,
     with_synthetic_identifiers,
 )
-from tests.traffic.unusual_texts import HALF_A_PAIR, LETTERS, LONG_WITH_ALL_UNUSUAL, ONE_DIGIT
+from tests.traffic.drawing.member_schemas import MEMBERS_OF_ANOTHER_OPERATION
+from tests.traffic.unusual_texts import (
+    ALL_PRINTABLE,
+    ALL_SPECIAL,
+    ELEVEN_DIGITS,
+    HALF_A_PAIR,
+    LETTERS,
+    LONG_WITH_ALL_UNUSUAL,
+    NAME_WITH_ACCENTS,
+    ONE_DIGIT,
+)
 
 _USUAL, _MISSING = object(), object()
 """Markers in a list of values: for the usual value of a member, and for a member that is missing."""
@@ -42,20 +54,42 @@ VALUES: tuple[Any, ...] = (
     2**64,
     " ",
     f" {LETTERS} \n",
+    [],
+    {},
 )
 """Values of a member in the first round. The usual value, the missing member and the long text are there twice, so that
 each other value meets them more often in one body.
 
 A usual run has room for about one round. So the first round leaves out the values that the coverage phase puts into
 each member anyway, such as "" and true."""
-VALUES_OF_FURTHER_ROUNDS = (*VALUES, True, -0.5, 1e-7, "", ONE_DIGIT, "1,5", "2026-02-30", [], [{}, None], {})
+VALUES_OF_FURTHER_ROUNDS = (*VALUES, True, -0.5, 1e-7, "", ONE_DIGIT, "1,5", "2026-02-30", [{}, None])
 """Values of a member in each further round: also those of the coverage phase, because two unusual values may show a
 fault only together."""
-_ALIKE: tuple[Any, ...] = (None, 0, "", LONG_WITH_ALL_UNUSUAL, [{}, None], HALF_A_PAIR)
-"""Values that all members of a body have at once, because a service may compare its members. Half of a surrogate pair
-is here only: in a round it would hide the other values, because many services refuse the whole body for it."""
-_KEYS_OF_NO_TYPE = ("", ONE_DIGIT, LONG_WITH_ALL_UNUSUAL)
-"""Keys that fit no type of key. Each type has them, because services check each type in its own way."""
+_ALIKE: tuple[Any, ...] = (None, "", _MISSING)
+"""Values that all members of a body have at once, because a service may compare its members."""
+_KEYS_OF_ANOTHER_TYPE: Mapping[str, Sequence[Any]] = {
+    "PHONE": ("", LETTERS, ELEVEN_DIGITS, _MISSING),
+    "CPF": ("", LETTERS, f"{ELEVEN_DIGITS}234", None),
+    "CNPJ": ("", LETTERS, ELEVEN_DIGITS),
+}
+"""By key type, keys that do not fit it: a CPF has 11 digits, a CNPJ 14, and a PHONE begins with a plus sign. Each type
+has some, because services check each type in its own way. The coverage phase (`cases.py`) has keys of the type EMAIL.
+"""
+_PLAUSIBLE: Sequence[tuple[Any, Any, str]] = (
+    (1, 0, NAME_WITH_ACCENTS),
+    (0.125, 253_402_300_800_000, ALL_SPECIAL),  # the year 10000
+    (1_000_000, "2026-01-15", SYNTHETIC_PREFIX.ljust(256, "x")),
+    (12_345_678_901, 1_767_225_600, ALL_PRINTABLE),  # seconds since 1970, not milliseconds
+    (2**53 + 1, "2026-01-15T10:00:00Z", ELEVEN_DIGITS),
+    ("10.50", -1, f"{LETTERS}\n{LETTERS}"),
+    ("9" * 20, "2026-02-30", f"{ELEVEN_DIGITS}234"),
+    ("NaN", "1767225600000", "9" * 20),
+)
+"""Amounts, dates and texts that a service may accept, so that it reads a body to its end although all of its members
+are unusual. One body then tries a value of each member. A row has values that a service is likely to accept together.
+"""
+_ODD_NAMES = {"": 1, "__proto__": {}, "VALUE": 1, "PIXKEY": SYNTHETIC_PREFIX}
+"""Members whose names are empty, have a meaning in JavaScript, or differ from a documented one in letter case."""
 
 
 def has_several_members(operation: str, profile: Profile) -> bool:
@@ -64,21 +98,60 @@ def has_several_members(operation: str, profile: Profile) -> bool:
     return members is not None and len(members) > 1
 
 
-def cases_of_every_run(operation: str, profile: Profile) -> list[Case]:
-    """Requests with unusual bodies that are the same in every run, whatever the seed, because nothing in them is drawn.
+def registrations_of_another_type(profile: Profile) -> list[Case]:
+    """Registrations whose key does not fit its type, such as a CPF of letters. They are the same in every run."""
+    bodies: list[Members] = []
+    for key_type, keys in _KEYS_OF_ANOTHER_TYPE.items():
+        bodies += [{"account": _USUAL, "pixKeyType": key_type, "pixKey": key} for key in keys]
+    return _harmless_cases(bodies, "registerPixKey", profile)
 
-    For registrations the key does not fit its type, such as an empty key of the type PHONE. For other operations all
-    members of the body have the same value, such as null.
+
+def transfers_of_every_run(operation: str, profile: Profile) -> list[Case]:
+    """Transfers with several unusual members that are the same in every run, because nothing in them is drawn.
+
+    They are combinations that a drawn body seldom has: two members that are missing or null while all others are
+    usual, two accounts that are equal, values that a service accepts together.
     """
     members = _usual_members(operation, profile)
-    if operation != "registerPixKey":
-        return _harmless_cases([dict.fromkeys(members, value) for value in _ALIKE], operation, profile)
-    # The coverage phase (`cases.py`) sends these keys with the usual type.
-    other_types = [name for name in TYPES_EXCEPT_RANDOM if name != members["pixKeyType"]]
-    bodies = [
-        {**members, "pixKeyType": key_type, "pixKey": key} for key_type, key in product(other_types, _KEYS_OF_NO_TYPE)
-    ]
-    return _harmless_cases(bodies, operation, profile)
+    own_account = names_of_own_account(operation, profile)
+    others = [name for name in members if name not in own_account]
+    payee = others[:1]  # a list with its name; empty if the body of the profile names only the own account
+    texts = [name for name in others if isinstance(members[name], str)]
+    bodies = _alike(members)
+    # Half of a surrogate pair is tried alone, because many services refuse the whole body for it.
+    bodies += [{name: HALF_A_PAIR} for name in texts[-1:]]
+    if operation in MEMBERS_OF_ANOTHER_OPERATION:
+        amount_alone = {name: _MISSING for name in members if name != AMOUNT}
+        bodies += [amount_alone, *_pairs_left_out(others[-2:]), *_plausible(others, payee)]
+    else:
+        bodies += [dict.fromkeys(others, None), *_pairs_left_out(others), _ODD_NAMES]
+        # The account that pays gets the money.
+        bodies += [dict.fromkeys(payee, members[name]) for name in own_account]
+    usual = dict.fromkeys(members, _USUAL)
+    return _harmless_cases([{**usual, **body} for body in bodies], operation, profile)
+
+
+def _alike(names: Iterable[str]) -> list[Members]:
+    """Bodies whose members all have the same value."""
+    return [dict.fromkeys(names, value) for value in _ALIKE]
+
+
+def _pairs_left_out(names: Iterable[str]) -> list[Members]:
+    """Neighbouring members of these names that are null, and the same members missing."""
+    return [dict.fromkeys(pair, value) for pair, value in product(pairwise(names), (None, _MISSING))]
+
+
+def _plausible(names: Sequence[str], payee: Sequence[str]) -> list[Members]:
+    """Bodies in which each of these members has a plausible value: one body for each row of the table.
+
+    `payee` is the list with the name of the member that names who gets the money. It has the text of the next row.
+    """
+    bodies: list[Members] = []
+    for index, (amount, date, text) in enumerate(_PLAUSIBLE):
+        _, _, text_of_next_row = _PLAUSIBLE[(index + 1) % len(_PLAUSIBLE)]
+        values = {AMOUNT: amount, "date": date, **dict.fromkeys(payee, text_of_next_row)}
+        bodies.append({name: values.get(name, text) for name in names})
+    return bodies
 
 
 @st.composite
@@ -96,7 +169,7 @@ def rounds(draw: st.DrawFn, operation: str, profile: Profile, values: Sequence[A
     for name, order in zip(members, orders, strict=True):
         values_of_member = _values_of(operation, name, values)
         values_by_name[name] = [values_of_member[index] for index in order]
-    bodies = _bodies_of_round(values_by_name, members, texts_that_name_own_account(operation, profile))
+    bodies = _bodies_of_round(values_by_name, names_of_own_account(operation, profile))
     return tuple(_harmless_cases(bodies, operation, profile))
 
 
@@ -108,36 +181,32 @@ def _usual_members(operation: str, profile: Profile) -> Members:
 def _harmless_cases(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
     """A request for each of these bodies whose amounts are permitted. The requests can do no harm.
 
-    A made-up text replaces every text that may name somebody. The requests are not sent yet.
+    A made-up text replaces every text that may name somebody. The requests are not sent yet. The markers for a usual
+    value and for a missing member are replaced before.
     """
     path_parameter = harmless_path_parameter(operation, profile)
+    members = _usual_members(operation, profile)
     cases = []
-    for body in bodies:
+    for body_with_markers in bodies:
+        body = _body_of(body_with_markers, members)
         if has_permitted_amounts(operation, body, profile):
             synthetic_body = as_bytes(with_synthetic_identifiers(body, operation, profile))
             cases.append(Case(operation, path_parameter=path_parameter, body=synthetic_body))
     return cases
 
 
-def _bodies_of_round(
-    values_by_name: dict[str, list[Any]], members: Members, accounts_that_pay: Iterable[str]
-) -> Iterator[Members]:
-    """The bodies of one round: the first has the first value of each member, and so on.
+def _bodies_of_round(values_by_name: dict[str, list[Any]], own_account: Collection[str]) -> Iterator[Members]:
+    """The bodies of one round, with markers: the first has the first value of each member, and so on.
 
-    `members` are the names and values of a usual body. In every second body the account that pays is a real one,
-    because a service may look it up before it reads the other members.
+    `own_account` are the names of the members that name an account of the profile. In every second body they have it,
+    because a service may look it up before it reads the others.
     """
-    own_accounts = frozenset(accounts_that_pay)
-    usual_payer = {}  # the members that name the account which pays, such as `from`, with the marker of a usual value
-    for name, value in members.items():
-        if any(text in own_accounts for text in _texts_of(value)):
-            usual_payer[name] = _USUAL
     for index, values in enumerate(zip(*values_by_name.values(), strict=True)):
         value_by_name = dict(zip(values_by_name, values, strict=True))
         is_every_second_body = index % 2 == 1
         if is_every_second_body:
-            value_by_name |= usual_payer
-        yield _body_of(value_by_name, members)
+            value_by_name |= dict.fromkeys(own_account, _USUAL)
+        yield value_by_name
 
 
 def _values_of(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any]:
@@ -150,11 +219,6 @@ def _values_of(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any
         times = math.ceil(len(values) / len(TYPES_EXCEPT_RANDOM))
         return (TYPES_EXCEPT_RANDOM * times)[: len(values)]
     return values
-
-
-def _texts_of(value: Any) -> list[str]:
-    """Every text in a JSON value."""
-    return [leaf for _, leaf in leaves_of(value) if isinstance(leaf, str)]
 
 
 def _body_of(values: Members, members: Members) -> Members:

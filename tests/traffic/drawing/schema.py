@@ -11,7 +11,7 @@ Hooks leave out what may never be sent, and replace drawn identifiers by synthet
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from itertools import compress
 from typing import Any
@@ -23,33 +23,25 @@ from schemathesis import Case as SchemaCase
 from schemathesis.core import NotSet
 
 from environments.profiles.model import Profile
-from spec.interface import READ_OPERATIONS, SYNTHETIC_PREFIX, openapi, operations
+from spec.interface import READ_OPERATIONS, openapi, operations
 from tests.traffic.case import (
-    AMOUNT,
     JSON,
     TYPES_EXCEPT_RANDOM,
     Members,
-    greatest_amount,
     harmless_path_parameter,
     has_permitted_amounts,
+    names_of_own_account,
     synthetic_path_parameter,
     usual_body,
     with_synthetic_identifiers,
 )
+from tests.traffic.drawing.member_schemas import JsonSchema, is_key_type, schemas_of_covered_member, schemas_of_member
 from tests.traffic.drawing.with_hypothesis import IS_KEPT
 from tests.traffic.unusual_texts import (
-    ALL_SPECIAL,
-    ALL_UNUSUAL,
     LENGTHS,
-    LONG_WITH_ALL_UNUSUAL,
-    ONE_DIGIT,
     SPECIAL,
     UNUSUAL,
-    VERY_LONG,
 )
-
-_JsonSchema = dict[str, Any]
-"""A JSON schema, which says which values a member of a body may have."""
 
 
 def _some_of(characters: str) -> st.SearchStrategy[str]:
@@ -75,35 +67,11 @@ _FORMATS = {
 format of a text: a text of the format "pixconf-digits" has digits alone."""
 for _name, _strategy in _FORMATS.items():
     schemathesis.openapi.format(_name, _strategy)
-_DRAWN_TEXTS: list[_JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
+_DRAWN_TEXTS: list[JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
 """The JSON schemas of these texts."""
-_TEXTS = [*_DRAWN_TEXTS, {"const": ""}]
-"""The same and the empty text, which a path parameter cannot be."""
-_ANY_TYPE: list[_JsonSchema] = [{"type": "null"}, {"const": True}, {"type": "number"}, *_TEXTS, {"const": {}}]
-"""Values of a member whose type the interface document does not show. Negative cases also have other values. Arrays and
-objects of any depth are left out, because to draw them would take most of the time."""
-
-_VALUES_FOR_A_TEXT: tuple[Any, ...] = (
-    None,
-    True,
-    -0.5,
-    "",
-    ONE_DIGIT,
-    ALL_SPECIAL,
-    ALL_UNUSUAL,
-    VERY_LONG,
-    {f"{SYNTHETIC_PREFIX}a": {}},
-)
-"""Values that the coverage phase puts into each member whose usual value is a text. Negative cases add letters and an
-array."""
-_VALUES_FOR_A_NUMBER: tuple[Any, ...] = (None, True, -0.5, "", ONE_DIGIT, {})
-"""The same for a member whose usual value is a number. Negative cases add a text without digits."""
-_VALUES_FOR_A_DATE: tuple[Any, ...] = (*_VALUES_FOR_A_NUMBER, 0, 1767225600, 2**64, "2026-02-30")
-"""The same for a date: seconds since 1970 instead of milliseconds, more than 64 bits, a day that no year has."""
-_AMOUNTS_OF_A_SANDBOX = (0, 1e-7, 12345678901, 1e20)
-"""Amounts that only a sandbox gets: none, less than a cent, more than 32 bits, and more than 64 bits hold."""
-_DATE = "date"
-"""Member of the documented transfers that has the day."""
+_OTHER_TYPES: JsonSchema = {"enum": [True, False, -1, [], [None], {}]}
+"""Values of all types but text. The coverage phase has such values by itself, but drawn bodies that keep the schema do
+not. Arrays and objects of any depth are left out, because to draw them would take most of the time."""
 
 
 # -- the schema for drawing --------------------------------------------------------------------------------------------
@@ -124,58 +92,31 @@ None of the bodies has a member that is not documented. Bodies with several unus
 `combining.py`."""
 
 
-def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
-    """JSON schema from which the value of one member of a body is drawn. `usual_value` is its example.
-
-    A key type is a documented type, because a service would refuse any other type before it reads the rest of the body.
-    RANDOM is left out, because the service ignores the drawn key then, and makes a key. Any other member of a
-    registration is a text, as documented.
-    """
-    if _is_key_type(operation, name):
-        return {"enum": list(TYPES_EXCEPT_RANDOM)}
-    types = _TEXTS if operation == "registerPixKey" else _ANY_TYPE
-    if name == AMOUNT:
-        types = _types_of_an_amount(operation, types, profile)
-    return {"anyOf": types, "examples": [usual_value]}
-
-
-def _covered_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
+def _covered_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> JsonSchema:
     """JSON schema of one member of a body, from which Schemathesis makes bodies with one unusual member each.
 
-    It does so in its coverage phase, which tries every listed value instead of drawing some. The usual value is the
-    first one, and the example.
+    It does so in its coverage phase, which tries every value and bound instead of drawing some. The usual value is the
+    example.
     """
-    values = _VALUES_FOR_A_TEXT if isinstance(usual_value, str) else _VALUES_FOR_A_NUMBER
-    if name == _DATE:
-        values = _VALUES_FOR_A_DATE
-    if _is_key_type(operation, name):
-        # The documented types; and a text, a boolean and a number that are no key type.
-        values = (*TYPES_EXCEPT_RANDOM, LONG_WITH_ALL_UNUSUAL, True, -0.5)
-    if name == AMOUNT and profile.is_sandbox:
-        values = (*values, *_AMOUNTS_OF_A_SANDBOX, "1,5")  # with a decimal comma, as people write it in Brazil
-    others = [value for value in values if value != usual_value]
-    return {"enum": [usual_value, *others], "examples": [usual_value]}
+    return {"anyOf": schemas_of_covered_member(operation, name, usual_value, profile), "examples": [usual_value]}
 
 
-def _is_key_type(operation: str, name: str) -> bool:
-    """True if a member of a body is the key type of a registration, whose values the interface document lists."""
-    return name == "pixKeyType" and operation == "registerPixKey"
+def _drawn_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> JsonSchema:
+    """JSON schema from which the value of one member of a body is drawn. `usual_value` is its example.
 
-
-def _types_of_an_amount(operation: str, types: list[_JsonSchema], profile: Profile) -> list[_JsonSchema]:
-    """The JSON schemas from which amounts are drawn. `types` are the schemas of any member of a body.
-
-    On a sandbox, a service without real money, any amount is permitted. Elsewhere it must be above 0, and at most the
-    amount of the profile.
+    It has the values of the coverage phase and random texts. A key type is a documented type, because a service would
+    refuse any other type before it reads the rest of the body. RANDOM is left out, because the service ignores the
+    drawn key then, and makes a key. Any other member of a registration is a text, as documented.
     """
-    if profile.is_sandbox:
-        return [*types, *({"const": amount} for amount in _AMOUNTS_OF_A_SANDBOX)]
-    any_number: _JsonSchema = {"type": "number"}
-    bounded_number = {**any_number, "exclusiveMinimum": 0, "maximum": greatest_amount(operation, profile)}
-    return [bounded_number if schema == any_number else schema for schema in types]
+    if is_key_type(operation, name):
+        return {"enum": list(TYPES_EXCEPT_RANDOM)}
+    schemas = [*schemas_of_member(operation, name, usual_value, profile), *_DRAWN_TEXTS, _OTHER_TYPES]
+    if operation == "registerPixKey":
+        schemas = [{"type": "string", "anyOf": schemas}]
+    return {"anyOf": schemas, "examples": [usual_value]}
 
 
-def _schema_without_other_members(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
+def _schema_without_other_members(members: Mapping[str, JsonSchema], required: bool) -> JsonSchema:
     """JSON schema of an object that has no other members than these. If `required`, it has all of them, else some.
 
     `members` are the JSON schemas of the members by name.
@@ -184,19 +125,18 @@ def _schema_without_other_members(members: Mapping[str, _JsonSchema], required: 
     return {"type": "object", "properties": dict(members), "required": names, "additionalProperties": False}
 
 
-def _body_schemas(operation: str, example_body: Members, profile: Profile) -> dict[str, _JsonSchema]:
+def _body_schemas(operation: str, example_body: Members, profile: Profile) -> dict[str, JsonSchema]:
     """By kind of body, the JSON schema from which Schemathesis makes bodies of the operation.
 
     A kind is, for example, "all members" (each member has a drawn value) or "any members" (some are missing). Each kind
     has a schema of its own. `example_body` has the usual value of each member.
     """
     # By name of a member: its schema for random values, for the coverage phase, and for its usual value alone.
-    drawn = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in example_body.items()}
-    covered = {
-        name: _covered_member_schema(operation, name, usual_value, profile)
-        for name, usual_value in example_body.items()
-    }
-    usual = {name: {"enum": [value], "examples": [value]} for name, value in example_body.items()}
+    drawn, covered, usual = {}, {}, {}
+    for name, usual_value in example_body.items():
+        drawn[name] = _drawn_member_schema(operation, name, usual_value, profile)
+        covered[name] = _covered_member_schema(operation, name, usual_value, profile)
+        usual[name] = {"enum": [usual_value], "examples": [usual_value]}
     return {
         ALL_MEMBERS: _schema_without_other_members(drawn, required=True),
         ANY_MEMBERS: _schema_without_other_members(drawn, required=False),
@@ -229,7 +169,7 @@ def schema_for_drawing(profile: Profile, kind: str) -> Any:
     return schema
 
 
-def _path_parameters(operation: str, profile: Profile) -> list[_JsonSchema]:
+def _path_parameters(operation: str, profile: Profile) -> list[JsonSchema]:
     """The OpenAPI description of the path parameter of an operation, in a list; empty if the path has no parameter.
 
     Its schema has texts of all sorts, and a usual value as the example.
@@ -254,12 +194,18 @@ def example_of_path_parameter(operation: str, profile: Profile) -> str | None:
 
 
 def _register_hooks(schema: Any, profile: Profile) -> None:
-    """Register two hooks with Schemathesis that keep drawn requests harmless.
+    """Register the hooks with Schemathesis. One makes drawn bodies show more, and two keep drawn requests harmless.
 
-    The first hook leaves out requests that may never be sent. The second hook replaces everything that may name
-    somebody by a made-up text. Each request is checked two more times: by `harmless_cases` in `case.py`, and
-    by the door (the only module that sends requests).
+    The hook `filter_case` leaves out requests that may never be sent. The hook `map_case` replaces everything that may
+    name somebody by a made-up text. Each request is checked two more times: by `harmless_cases` in `case.py`, and by
+    the door (the only module that sends requests).
     """
+
+    @schema.hook  # type: ignore[untyped-decorator]
+    def flatmap_body(context: Any, body: Any) -> st.SearchStrategy[Any]:
+        """A Hypothesis strategy for the drawn body, and for the same body in which usual values replace drawn ones."""
+        operation = str(context.operation.definition.raw["operationId"])
+        return _with_usual_members(body, usual_body(operation, profile) or {}, names_of_own_account(operation, profile))
 
     @schema.hook  # type: ignore[untyped-decorator]
     def filter_case(context: Any, case: SchemaCase[Any]) -> bool:
@@ -287,6 +233,24 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
         if not isinstance(case.body, NotSet):
             case.body = with_synthetic_identifiers(case.body, operation, profile)
         return case
+
+
+def _with_usual_members(body: Any, usual_members: Members, own_account: Collection[str]) -> st.SearchStrategy[Any]:
+    """A Hypothesis strategy for a drawn body, in which usual values replace none, some or almost all drawn ones.
+
+    A service may look up the account of the caller before it reads other members, and it may refuse a body at the first
+    member that is wrong. `own_account` are the names of the members that name this account. Usual values replace:
+
+    - none,
+    - the account,
+    - the account, and all other members but one.
+    """
+    unusual = [name for name in body if body[name] != usual_members.get(name)] if isinstance(body, dict) else []
+    bodies = [body]
+    if unusual:
+        bodies.append({**body, **{name: usual_members[name] for name in own_account}})
+        bodies += [{**usual_members, name: body[name]} for name in unusual if name not in own_account]
+    return st.sampled_from(bodies)
 
 
 def _operation_of(case: SchemaCase[Any]) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from random import Random
 from typing import TypeVar
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.errors import HypothesisWarning
+from hypothesis.errors import HypothesisWarning, NoSuchExample
 from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 from hypothesis.internal.constants_ast import Constants
 
@@ -44,10 +45,6 @@ _FIRST_PARTS = 10
 ends, so that a fault which shows only in the whole costs few requests."""
 _ATTEMPTS = 3
 """Attempts to draw as many cases as are asked for, because some of the drawn ones are equal."""
-
-
-class _ShowsError(Exception):
-    """Raised to make a test of Hypothesis fail, which means here that a drawn value shows the finding."""
 
 
 _SETTINGS = settings(
@@ -85,18 +82,9 @@ def distinct_values(strategy: st.SearchStrategy[T], seed: str, count: int, exclu
 def search_for_smallest(strategy: st.SearchStrategy[T], shows: Callable[[T], bool]) -> None:
     """Have Hypothesis search for the smallest value of a strategy for which `shows` returns True.
 
-    Hypothesis does so for values that fail a test: it shrinks them. So a test is run here that fails for such a value.
-    Its failure is ignored, because `shows` has seen the smallest value.
+    Nothing is returned, because `shows` has seen the smallest value.
     """
-
-    @settings(_SETTINGS, phases=(Phase.generate, Phase.shrink), max_examples=_FIRST_PARTS)
-    @hypothesis.seed(0)
-    @hypothesis.given(strategy)
-    def fail_if_shown(value: T) -> None:
-        """Raise an error, as a failing test of Hypothesis does, if `shows` returns True for the value."""
-        if shows(value):
-            raise _ShowsError
-
-    with suppress(_ShowsError), warnings.catch_warnings():
+    search = settings(_SETTINGS, phases=(Phase.generate, Phase.shrink), max_examples=_FIRST_PARTS)
+    with suppress(NoSuchExample), warnings.catch_warnings():
         warnings.simplefilter("ignore", HypothesisWarning)  # it warns of long texts
-        fail_if_shown()
+        hypothesis.find(strategy, shows, settings=search, random=Random(0))

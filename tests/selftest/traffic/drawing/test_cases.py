@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
-from spec.json_text import read_json
+from spec.json_text import is_number, read_json
+from tests.harness.options import DEFAULT_EXAMPLES
 from tests.selftest.two_profiles import BANK, SANDBOX
-from tests.traffic.case import JSON, Case, harmless_cases, usual_body
+from tests.traffic.case import JSON, Case, harmless_cases, names_of_own_account, usual_body
 from tests.traffic.invalid import invalid_requests
 
 SEEDS = (4,)
@@ -30,11 +31,11 @@ def drawing(profile_name: str = "sandbox") -> Any:
 
 @cache
 def drawn(operation: str, profile_name: str = "sandbox") -> list[Case]:
-    """What a seed draws, without the coverage phase."""
+    """What a seed draws, without the requests of every run, such as those of the coverage phase."""
     source = drawing(profile_name)
-    coverage = set(source.coverage(operation))
+    of_every_run = set(source.cases_of_every_run(operation))
     cases = [case for seed in SEEDS for case in source.cases(operation, seed, EXAMPLES)]
-    return [case for case in cases if case not in coverage]
+    return [case for case in cases if case not in of_every_run]
 
 
 def objects(cases: list[Case]) -> list[Mapping[str, Any]]:
@@ -74,11 +75,24 @@ def test_most_bodies_that_are_not_drawn_hold_documented_members(operation):
     These are the bodies of the coverage phase of Schemathesis, which tries each boundary of a schema, and the invalid
     requests of the suite itself.
     """
-    cases = [*drawing().coverage(operation), *invalid_requests(operation, SANDBOX)]
+    cases = [*drawing().cases_of_every_run(operation), *invalid_requests(operation, SANDBOX)]
     values = [read_json(case.body).value for case in cases if case.body and case.content_type == JSON]
     bodies = [value for value in values if isinstance(value, dict)]
 
     assert part_with_a_documented_member(operation, bodies) >= 0.6
+
+
+@pytest.mark.parametrize("operation", ["registerPixKey", *PREPARING_OPERATIONS])
+def test_a_third_of_the_drawn_bodies_name_the_account_of_the_profile(operation):
+    """On a sandbox at least a third of the drawn bodies name the account of the profile.
+
+    A service may look the account up before it reads anything else.
+    """
+    bodies = objects(drawn(operation))
+    [name] = names_of_own_account(operation, SANDBOX)
+    bodies_with_own_account = [body for body in bodies if body.get(name) == SANDBOX.accounts[0]]
+
+    assert len(bodies_with_own_account) >= len(bodies) / 3
 
 
 def test_a_third_of_the_registrations_hold_all_members():
@@ -94,11 +108,13 @@ def test_a_third_of_the_registrations_hold_all_members():
 
 @pytest.mark.parametrize("member", ["from", "to", "value", "date", "description"])
 def test_members_have_any_json_type(member):
-    """Among the requests for a transfer that Schemathesis makes, each member has a value of each JSON type.
+    """Among the requests of every run for two sorts of transfers, each member has a value of each JSON type.
 
     The document does not show the types of these members, so a service has to stand each of them.
     """
-    cases = [*drawing().coverage("transferInternal"), *drawn("transferInternal")]
+    cases = []
+    for operation in ("transferExternal", "transferInternal"):
+        cases += drawing().cases_of_every_run(operation)
     types_of_its_values = {type(body[member]) for body in objects(cases) if member in body}
 
     assert types_of_its_values >= {str, bool, int, type(None), list, dict}
@@ -106,14 +122,14 @@ def test_members_have_any_json_type(member):
 
 @pytest.mark.parametrize("operation", [name for name, operation in operations().items() if operation.path_parameter])
 def test_as_many_are_drawn_as_there_are_examples(operation):
-    """With 20 examples, 20 different requests are drawn, besides those of the coverage phase.
+    """With 20 examples there are 20 different requests besides those of every run, such as those of the coverage phase.
 
     The coverage phase of Schemathesis tries each boundary of a schema, without chance.
     """
-    cases_of_coverage = drawing().coverage(operation)
+    of_every_run = drawing().cases_of_every_run(operation)
     different_cases = set(drawing().cases(operation, seed=1, examples=20))
 
-    assert len(different_cases) == len(cases_of_coverage) + 20
+    assert len(different_cases) == len(of_every_run) + 20
 
 
 @contextmanager
@@ -162,7 +178,7 @@ def test_the_last_check_leaves_out_no_drawn_request(operation):
     they are drawn. So `harmless_cases`, which checks each request once more, leaves none out.
     """
     accounts_of_profile = set(BANK.accounts)
-    cases = [*drawing("bank").coverage(operation), *drawn(operation, "bank")]
+    cases = [*drawing("bank").cases_of_every_run(operation), *drawn(operation, "bank")]
     texts_in_requests = set()
     for case in cases:
         texts_in_requests |= {case.path_parameter or "", *texts(json.loads(case.body or b"null"))}
@@ -181,7 +197,7 @@ def test_the_last_check_changes_no_drawn_transfer(operation):
     It changes only requests about keys: if a service might register a key that cannot be deleted, such as an empty one,
     the request gets a made-up account.
     """
-    cases = [*drawing("bank").coverage(operation), *drawn(operation, "bank")]
+    cases = [*drawing("bank").cases_of_every_run(operation), *drawn(operation, "bank")]
 
     assert list(harmless_cases(cases, BANK)) == cases
 
@@ -221,8 +237,8 @@ def classes_of(value: Any) -> set[str]:
     belongs_to = {
         "an array": isinstance(value, list),
         "a text": isinstance(value, str),
-        "null": value is None,
-        "a number": isinstance(value, int | float),
+        "null": value is None,  # of a body that was read: the value of an unreadable one is None as well
+        "a number": is_number(value),
         "an empty object": value == {},
         "a member null": None in members,
         "a member that is an object": any(isinstance(member, dict) for member in members),
@@ -232,17 +248,35 @@ def classes_of(value: Any) -> set[str]:
     return {name for name in ALL_CLASSES if belongs_to[name]}
 
 
+@pytest.mark.parametrize(
+    ("body", "other_body"),
+    [
+        (b"", b"null"),
+        (b'{"pixKey": "a", "pixKey": "b"}', b'{"pixKey": "b"}'),
+        (b"\xef\xbb\xbf{}", b"{}"),
+        (b"[NaN]", b"[null]"),
+    ],
+    ids=["empty and null", "a member twice and once", "with and without a byte order mark", "NaN and null"],
+)
+def test_a_body_is_no_duplicate_of_one_that_a_lenient_parser_takes_for_it(body, other_body):
+    """Two bodies that only a lenient parser reads as the same value are two requests, and both are sent."""
+    from tests.traffic.drawing.cases import _request_of
+
+    assert _request_of(Case("createPix", body=body)) != _request_of(Case("createPix", body=other_body))
+
+
 @pytest.mark.parametrize("operation", WITH_BODIES)
 def test_each_class_of_invalid_body_goes_to_each_operation(operation):
     """Each operation gets an invalid body of each class, such as an array or a member that is null, with every seed.
 
-    If the coverage phase of Schemathesis, which knows no chance, has none of a class, the suite has a request for it.
+    The coverage phase of Schemathesis and the requests that are the same in every run know no chance.
     """
-    cases = [*drawing().coverage(operation), *invalid_requests(operation, SANDBOX)]
+    cases = [*drawing().cases(operation, 1, DEFAULT_EXAMPLES), *invalid_requests(operation, SANDBOX)]
     bodies = [read_json(case.body) for case in cases if case.body]
     classes_tried = set()
     for body in bodies:
-        if not body.error:
+        if body.readable:
             classes_tried |= classes_of(body.value)
 
     assert classes_tried == ALL_CLASSES
+    assert b"null" in [case.body for case in cases]

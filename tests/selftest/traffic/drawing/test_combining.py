@@ -17,9 +17,10 @@ from tests.traffic.case import harmless_cases, usual_body
 from tests.traffic.drawing.combining import (
     VALUES,
     VALUES_OF_FURTHER_ROUNDS,
-    cases_of_every_run,
     has_several_members,
+    registrations_of_another_type,
     rounds,
+    transfers_of_every_run,
 )
 
 WITH_SEVERAL_MEMBERS = ["registerPixKey", *PREPARING_OPERATIONS]
@@ -40,6 +41,13 @@ def drawn_round(operation, values, profile=SANDBOX, seed=1):
     return drawn[1]
 
 
+def of_every_run(operation, profile):
+    """The requests with several unusual members that are the same in every run."""
+    if operation == "registerPixKey":
+        return registrations_of_another_type(profile)
+    return transfers_of_every_run(operation, profile)
+
+
 def bodies_of(cases):
     """The bodies of these requests, as objects."""
     return [json.loads(case.body) for case in cases]
@@ -52,22 +60,49 @@ def test_all_members_of_some_bodies_are_alike(operation, value):
 
     A service may compare two members.
     """
-    bodies = bodies_of(cases_of_every_run(operation, SANDBOX))
+    bodies = bodies_of(transfers_of_every_run(operation, SANDBOX))
 
     assert dict.fromkeys(usual_body(operation, SANDBOX), value) in bodies
 
 
-def test_each_type_of_key_has_keys_that_fit_none():
-    """Each key type but the usual one gets three registrations with a key that fits no type: an empty key, a key of one
-    digit, and a long one.
+@pytest.mark.parametrize("value", [None, "missing"], ids=["null", "missing"])
+@pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
+def test_two_members_alone_are_null_or_missing(operation, value):
+    """Each operation that prepares transfers gets a body in which two members are null, and one in which two are missing.
 
-    The usual type (EMAIL) is left out, because it has these keys in the coverage phase of Schemathesis. RANDOM is left
+    The other members are usual, so that a service gets as far as these two.
+    """
+    usual = usual_body(operation, SANDBOX)
+    bodies = bodies_of(transfers_of_every_run(operation, SANDBOX))
+    bodies_with_two = []
+    for body in bodies:
+        changed = [name for name in usual if body.get(name, "missing") == value]
+        unchanged = [name for name in usual if body.get(name) == usual[name]]
+        if len(changed) == 2 and len(unchanged) == len(usual) - 2:
+            bodies_with_two.append(body)
+
+    assert bodies_with_two
+
+
+@pytest.mark.parametrize("operation", ["createPix", "transferExternal"])
+def test_the_account_that_pays_gets_money(operation):
+    """On a sandbox a transfer is prepared from an account to itself, because a service may lock the account twice."""
+    own_account = SANDBOX.accounts[0]
+    values = [list(body.values()) for body in bodies_of(transfers_of_every_run(operation, SANDBOX))]
+
+    assert 2 in [values_of_body.count(own_account) for values_of_body in values]
+
+
+def test_each_type_of_key_has_keys_that_do_not_fit():
+    """Each key type but EMAIL and RANDOM gets three registrations or more with a key that does not fit it.
+
+    The usual type (EMAIL) is left out, because it has such keys in the coverage phase of Schemathesis. RANDOM is left
     out, because the service makes the keys of this type, so no key fits it.
     """
-    bodies = bodies_of(cases_of_every_run("registerPixKey", SANDBOX))
+    bodies = bodies_of(registrations_of_another_type(SANDBOX))
     registrations_by_type = Counter(body["pixKeyType"] for body in bodies)
 
-    assert registrations_by_type == {"PHONE": 3, "CNPJ": 3, "CPF": 3}
+    assert registrations_by_type == {"PHONE": 4, "CNPJ": 3, "CPF": 4}
 
 
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
@@ -118,7 +153,7 @@ def test_off_a_sandbox_the_last_check_leaves_out_no_request(operation):
     Other requests are left out before, such as those whose amount the profile does not permit. So a round is smaller than
     on a sandbox, but has more than a third of its requests.
     """
-    cases = [*cases_of_every_run(operation, BANK), *drawn_round(operation, VALUES, BANK)]
+    cases = [*of_every_run(operation, BANK), *drawn_round(operation, VALUES, BANK)]
     cases_that_may_be_sent = list(harmless_cases(cases, BANK))
 
     assert len(cases_that_may_be_sent) == len(cases)
@@ -128,7 +163,7 @@ def test_off_a_sandbox_the_last_check_leaves_out_no_request(operation):
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
 def test_off_a_sandbox_no_transfer_of_a_round_names_the_account_that_pays(operation):
     """Off a sandbox no transfer with several unusual members names the account of the profile, ac-0001."""
-    cases = [*cases_of_every_run(operation, BANK), *drawn_round(operation, VALUES, BANK)]
+    cases = [*of_every_run(operation, BANK), *drawn_round(operation, VALUES, BANK)]
     bodies_with_the_account = [case.body for case in cases if b"ac-0001" in case.body]
 
     assert bodies_with_the_account == []

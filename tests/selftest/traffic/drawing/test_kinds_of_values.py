@@ -12,12 +12,13 @@ from tests.traffic.drawing.kinds_of_values import kinds_of_values
 @pytest.mark.parametrize(
     ("one_value", "other_value"),
     [
-        (f"{SYNTHETIC_PREFIX}{'x' * 300}", f"{SYNTHETIC_PREFIX}{'9' * 5_000}"),
+        (f"{SYNTHETIC_PREFIX}{'x' * 300}", f"{SYNTHETIC_PREFIX}{'y' * 400}"),
         (f"{SYNTHETIC_PREFIX}0123", f"{SYNTHETIC_PREFIX}98"),
-        (f"{SYNTHETIC_PREFIX}a;b", f"{SYNTHETIC_PREFIX}100%"),
+        (f"{SYNTHETIC_PREFIX}a;b", f"{SYNTHETIC_PREFIX}y%"),
         (12, 13),
+        (-1, -0.5),
     ],
-    ids=["long texts", "texts of digits", "texts with punctuation", "numbers of 32 bits"],
+    ids=["long texts", "texts of digits", "texts with punctuation", "numbers up to a thousand", "negative numbers"],
 )
 def test_similar_values_are_of_one_kind(one_value, other_value):
     """Two bodies whose member has similar values are of the same kinds, so only one of them is sent."""
@@ -34,6 +35,12 @@ def test_similar_values_are_of_one_kind(one_value, other_value):
         ("", f"{SYNTHETIC_PREFIX}a"),
         (f"{SYNTHETIC_PREFIX}a\0", f"{SYNTHETIC_PREFIX}a"),
         (True, False),
+        (12, 12_000),
+        (0.25, 0.125),
+        ("2026-02-28", "2026-02-30"),
+        (f"{SYNTHETIC_PREFIX}a", f"{SYNTHETIC_PREFIX}ã"),
+        ("x" * 255, "x" * 256),
+        ([], [None]),
     ],
     ids=[
         "a positive and a negative number",
@@ -43,6 +50,12 @@ def test_similar_values_are_of_one_kind(one_value, other_value):
         "the empty text and another text",
         "a text with NUL and one without",
         "true and false",
+        "numbers of two sizes",
+        "a fraction in whole cents and one of a cent",
+        "two dates",
+        "a letter of ASCII and another one",
+        "texts of 255 and of 256 characters",
+        "an empty array and one with an item",
     ],
 )
 def test_values_that_a_service_may_treat_differently_are_of_two_kinds(one_value, other_value):
@@ -55,6 +68,21 @@ def test_a_missing_member_has_a_kind():
     case = Case("registerPixKey", path_parameter="7", body=json.dumps({"pixKeyType": "PHONE"}).encode())
 
     assert kinds_of_values(case) == {"": "7", "pixKeyType": "PHONE", "account": "missing", "pixKey": "missing"}
+
+
+def test_wrong_types_are_of_one_kind_if_another_operation_gets_them():
+    """All values of a wrong type are of one kind for the amount of transferP2p, because transferExternal gets each.
+
+    A wrong type for an amount is a text, for instance.
+    """
+    kinds = {operation: set() for operation in ("transferExternal", "transferP2p")}
+    for operation, kinds_of_amount in kinds.items():
+        for amount in (True, "text", [], {}):
+            case = Case(operation, body=json.dumps({"value": amount}).encode())
+            kinds_of_amount.add(kinds_of_values(case)["value"])
+
+    assert len(kinds["transferExternal"]) == 4
+    assert len(kinds["transferP2p"]) == 1
 
 
 def kinds_of_member(value):
