@@ -299,7 +299,7 @@ class Door:
 
         Returns its exchange; None if a limit keeps it back.
         """
-        with self.run_end.lock:  # held twice while the request is sent, as `_send_alone` explains
+        with self.run_end.lock:  # `_send_through_policies` takes it a second time, as `_send_alone` explains
             try:
                 self.backoff.wait_for_empty_wire()
             except NotSentError:  # the run was stopped
@@ -324,8 +324,9 @@ class Door:
     def collecting(self, *, goes_first: bool = False) -> Iterator[list[Exchange]]:
         """Collect the exchanges of this thread until the `with` block ends, in a list that grows meanwhile.
 
-        Other threads may send at the same time; their exchanges are not in the list. With `goes_first`, the requests of
-        this thread are sent before those of other threads that wait for their turn.
+        Other threads may send at the same time; their exchanges are not in the list. If the same thread collects again
+        inside the block, those exchanges are in the inner list alone. With `goes_first`, the requests of this thread
+        are sent before those of other threads that wait for their turn.
         """
         data = self._thread_data
         outer_exchanges, outer_goes_first = data.exchanges, data.goes_first

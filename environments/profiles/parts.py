@@ -229,8 +229,8 @@ class Prepare:
     operation: Annotated[str, one_of(*PREPARING_OPERATIONS)]
     """The operation that prepares. It needs transfer (createPix: create-pix) in allow."""
     json: Body = field(repr=False)
-    """The body. {account}, {key} and {type} are filled in, as below; {key} with a key of each type in turn. Off
-    a sandbox, a message that is null for a transfer without description shows only with a body that has none."""
+    """The body. {account}, {key} and {type} are filled in, as below; {key} with a key of each type in turn. A
+    fault of transfers without a description shows off a sandbox only if this body has none."""
     code_at: Pointer
     """Place of the code in the answer, as a JSON pointer."""
     count: Count = 1

@@ -166,11 +166,10 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
 
 
 def changes_of_the_same_key_before(exchanges: Iterable[Exchange]) -> dict[int, tuple[Request, ...]]:
-    """For each registration and deletion that names a key, what the run did to the key before, if it did anything.
+    """What the run did to a key before each registration and deletion of it, because the answer may depend on that.
 
-    By the number of the exchange: the request of the last granted registration of the key, and that of the deletion
-    after it, if one was granted. A report needs them, because a second registration or deletion of a key may be
-    answered otherwise than the first one.
+    The result has, by the number of an exchange, the request of the last granted registration of the same key, and the
+    request of the deletion after it, if one was granted. Exchanges before which nothing was done are left out.
     """
     changes_by_key: dict[str, tuple[Request, ...]] = {}
     changes_before: dict[int, tuple[Request, ...]] = {}
@@ -185,8 +184,8 @@ def changes_of_the_same_key_before(exchanges: Iterable[Exchange]) -> dict[int, t
             changes_before[exchange.number] = changes_by_key[key]
         if exchange.credential == VALID and is_granted(exchange):
             is_registration = exchange.operation == "registerPixKey"
-            earlier = () if is_registration else changes_by_key.get(key, ())[:1]
-            changes_by_key[key] = (*earlier, exchange.request)
+            registration_before = changes_by_key.get(key, ())[:1]
+            changes_by_key[key] = (exchange.request,) if is_registration else (*registration_before, exchange.request)
     return changes_before
 
 
@@ -360,8 +359,8 @@ def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
     if number >= _FEWEST_CHANGED_IN_PARALLEL:
         yield say(
             "{number} requests were refused or got no answer while other requests were in flight, and got a different "
-            "answer when sent alone: the service limits requests at the same time, mixes up their answers, or one of its "
-            "nodes is at fault",
+            "answer when sent alone: the service limits requests at the same time, mixes up their answers, or one of "
+            "its nodes is at fault",
             number=number,
         )
 

@@ -300,9 +300,9 @@ def _is_refused_between_accepted(exchange: Exchange, sent_alone: list[Exchange],
 
     - The request right before or right after it was accepted. Otherwise the service may have refused all requests for a
       while.
-    - The same request was accepted before it and after it. After a 401 it is enough that any request was accepted: a
-      service with a cache may answer a code with 401 for ever. Before and after a refusal of the method (405, 501) any
-      request is enough, because no key or code is the reason.
+    - The same request was accepted before it and after it. There are two exceptions. If the refusal is a 401, any
+      accepted request after it is enough, because a service with a cache may keep the 401 for this code. If the method
+      is refused (405, 501), any accepted request before and after it is enough, because no key or code is the reason.
     """
     index = sent_alone.index(exchange)
     right_before_and_after = [*sent_alone[max(0, index - 1) : index], *sent_alone[index + 1 : index + 2]]

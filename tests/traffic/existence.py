@@ -349,8 +349,10 @@ def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judg
 def _is_redirect_of_an_endpoint(exchange: Exchange, responses_of_siblings: list[Response]) -> bool:
     """True if a redirect comes from the endpoint, and not from a gateway that sends every caller to a page to log in.
 
-    There are two sorts of such redirects. The path of the exchange, or that of a sibling, gets a slash behind it. Or
-    the path stays, as if the service has another address, and no sibling (an undocumented path) is redirected.
+    There are two sorts of such redirects:
+
+    - One leads to the path of the exchange with a slash behind it.
+    - One leads to the same path, as if the service had another address. No sibling (undocumented path) is redirected.
     """
     assert exchange.response is not None
     path = urlsplit(exchange.request.url).path

@@ -142,7 +142,7 @@ class Generation:
         yield from harmless_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
 
     def send(self, together: Together) -> None:
-        """Wait for the thread that draws, send what was drawn at the same time, and keep the answers.
+        """Wait for the thread that draws, send all that was drawn, many requests at once, and keep the answers.
 
         `together` sends many requests at once. If `begin` was not called, everything is drawn now. The valid reads are
         left for `send_missing_reads`, unless the user asks for a number of requests (--examples).

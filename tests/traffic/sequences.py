@@ -40,7 +40,7 @@ class Step(Enum):
     REFUSED_CALLER = "an execution without a token"
     PREPARE_SMALL = "a transfer of 0.5 that is prepared"
     PREPARE_WITHOUT_A_TEXT = "a transfer without a text that is prepared"
-    PREPARE_WITH_SIGNS = "a transfer with signs in its text that is prepared"
+    PREPARE_WITH_SPECIAL_CHARACTERS = "a transfer with special characters in its text that is prepared"
     REGISTER_ELSEWHERE = "a registration of the same key at another account"
     DELETE_ELSEWHERE = "a deletion of the key at another account"
     DELETE_IN_CAPITALS = "a deletion of the key in capital letters"
@@ -58,8 +58,8 @@ USUAL_SEQUENCE_OF_A_TRANSFER = (
 registered before them."""
 SEQUENCE_OF_SEVERAL_TRANSFERS = (
     Step.PREPARE, Step.EXECUTE, Step.PREPARE_SMALL, Step.EXECUTE, Step.BALANCE, Step.PREPARE_WITHOUT_A_TEXT, Step.LIST,
-    Step.EXECUTE, Step.PREPARE, Step.PREPARE_WITH_SIGNS, Step.REFUSED_CALLER, Step.EXECUTE, Step.REFUSED_CALLER,
-    Step.EXECUTE,
+    Step.EXECUTE, Step.PREPARE, Step.PREPARE_WITH_SPECIAL_CHARACTERS, Step.REFUSED_CALLER, Step.EXECUTE,
+    Step.REFUSED_CALLER, Step.EXECUTE,
 )  # fmt: skip
 """Another example that is always sent. Its executions stand at different places: right after the preparation of their
 transfer, after the preparation of another transfer, and after a list. Drawn sequences have few such places, because
@@ -80,7 +80,7 @@ _OPERATION_BY_READING_STEP = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalanc
 _UNUSUAL_TRANSFERS = {
     Step.PREPARE_SMALL: UnusualTransfer.SMALL,
     Step.PREPARE_WITHOUT_A_TEXT: UnusualTransfer.WITHOUT_A_TEXT,
-    Step.PREPARE_WITH_SIGNS: UnusualTransfer.WITH_SIGNS,
+    Step.PREPARE_WITH_SPECIAL_CHARACTERS: UnusualTransfer.WITH_SPECIAL_CHARACTERS,
 }
 """The steps that prepare an unusual transfer, and in which way it is unusual."""
 _EXECUTING_STEPS = frozenset({Step.EXECUTE, Step.EXECUTE_AGAIN})
@@ -217,7 +217,7 @@ class SequenceSender:
                 return self._register()
             case Step.DELETE:
                 return self._delete()
-            case Step.PREPARE | Step.PREPARE_SMALL | Step.PREPARE_WITHOUT_A_TEXT | Step.PREPARE_WITH_SIGNS:
+            case Step.PREPARE | Step.PREPARE_SMALL | Step.PREPARE_WITHOUT_A_TEXT | Step.PREPARE_WITH_SPECIAL_CHARACTERS:
                 return self._prepare(_UNUSUAL_TRANSFERS.get(step))
             case Step.REGISTER_ELSEWHERE:
                 return self._register_elsewhere()
@@ -279,8 +279,8 @@ class SequenceSender:
     def _register_elsewhere(self) -> Exchange | None:
         """Register the key of the sequence at another account, too, and return the exchange. The service may refuse it.
 
-        If the service registers the key there, it is deleted there at once, and nothing is known of the first account.
-        None if there is no other account, or if the key is not registered.
+        If the service registers the key there, it is deleted there at once. The first account may have lost it then, so
+        the sequence treats the key as not registered. None if there is no other account, or no registered key.
         """
         account = self._other_account
         if account is None or self.key is None or not self.key_is_registered:

@@ -148,8 +148,8 @@ class DrawnSequences:
     def send_alone(self) -> None:
         """Send what must not be sent beside other requests. Answers are kept. Waits until the sequences are drawn.
 
-        Outside a sandbox that is the first sequence. It registers and deletes a key of the profile, if the run may
-        delete one, and this key belongs to somebody. On a sandbox one transfer is executed twice.
+        Outside a sandbox it sends the first sequence alone. If the run may delete a key of the profile, this sequence
+        registers and deletes that key, which belongs to somebody. On a sandbox one transfer is executed twice.
         """
         if self._drawn is not None:
             self._drawn.result()
@@ -181,13 +181,13 @@ class DrawnSequences:
 
     def _send_with_transfers(self) -> None:
         """Send the sequences with transfers, one after the other, and keep their answers for judging."""
-        # As a single function for `send_all`: if the load may be the reason for an answer, its request is sent again.
+        # `send_all` gets a single function here. It sends a request again if the load may be the reason for its answer.
         self.registrar.together.send_all([self._send_one_after_the_other], go_first=True)
 
     def _send_one_after_the_other(self) -> None:
         """Send the sequences with transfers, as long as transfers may be executed.
 
-        Because of a limit, for example, a further sequence would prepare transfers, and never execute them.
+        If a limit permits no further execution, a sequence would only prepare transfers, and never execute them.
         """
         for sequence in self._with_transfers:
             if self.client.door.guard.count_possible_executions() == 0:

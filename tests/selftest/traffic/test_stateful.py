@@ -165,10 +165,13 @@ class ChangesTheResult(Service):
 
 
 class FailsOnAKey(Service):
-    """The sandbox, which answers 500 if the key of a registration or deletion is registered at another account."""
+    """The sandbox, which answers 500 to some registrations or deletions of a key that is registered already.
+
+    The key is registered at another account, or the deletion names it in capital letters.
+    """
 
     def __init__(self, *, fails_to_register=False, fails_to_remove=False, in_capitals=False):
-        """`in_capitals`: it fails to remove a key that is registered in small letters, and no other key."""
+        """With `in_capitals` it fails to remove a key only if the deletion names it in capital letters."""
         super().__init__()
         self.fails_to_register, self.fails_to_remove, self.in_capitals = fails_to_register, fails_to_remove, in_capitals
 
@@ -219,7 +222,7 @@ FAULTS_OF_UNUSUAL_STEPS = {
     ("service", "requirement_id"), FAULTS_OF_UNUSUAL_STEPS.values(), ids=FAULTS_OF_UNUSUAL_STEPS.keys()
 )
 def test_a_fault_of_an_unusual_step_is_found(service, requirement_id):
-    """On a sandbox sequences prepare transfers with a small amount, without a text, and with signs in their text.
+    """On a sandbox sequences prepare transfers with a small amount, without a text, and with special characters in it.
 
     They also register and delete a key at another account, and delete it in capital letters. A service that answers one
     of these wrongly fails.
@@ -231,7 +234,10 @@ def test_a_fault_of_an_unusual_step_is_found(service, requirement_id):
 
 
 class RefusesUnusualSteps(Service):
-    """The sandbox, which prepares no transfer with a small amount, without a text or with signs in its text."""
+    """The sandbox, which prepares no transfer with a small amount, without a text or with special characters in it.
+
+    They are the transfers that `prepare_unusual_transfer` prepares.
+    """
 
     def order(self, operation, body):
         order = super().order(operation, body)

@@ -38,16 +38,15 @@ _TEXTS = ("description", "message")
 
 
 class UnusualTransfer(Enum):
-    """In which way a transfer differs from the one in the profile. Its execution may be answered wrongly."""
+    """In which way a transfer differs from the one in the profile. A service at fault answers its execution wrongly."""
 
     SMALL = "an amount of 0.5"
     WITHOUT_A_TEXT = "no text"
-    WITH_SIGNS = "signs in its text"
+    WITH_SPECIAL_CHARACTERS = "special characters in its text"
 
 
-_SIGNS = "a {b} 100% 'c' \"d\" \\ é"
-"""A text with signs that a service may take for its own: of templates, formats, SQL and JSON; and a letter with an
-accent."""
+_SPECIAL_CHARACTERS = "a {b} 100% 'c' \"d\" \\ é"
+"""A text with characters that mean something in templates, formats, SQL and JSON, and with an accent."""
 
 
 def prepare_executable_transfers(
@@ -135,9 +134,7 @@ def _made_unusual(body: Any, unusual: UnusualTransfer) -> Any:
         return {name: 0.5 if name == _AMOUNT else value for name, value in body.items()}
     if unusual is UnusualTransfer.WITHOUT_A_TEXT:
         return {name: value for name, value in body.items() if name not in _TEXTS}
-    if unusual is UnusualTransfer.WITH_SIGNS:
-        return {name: _SIGNS if name in _TEXTS else value for name, value in body.items()}
-    return body
+    return {name: _SPECIAL_CHARACTERS if name in _TEXTS else value for name, value in body.items()}
 
 
 def _send_preparation(
