@@ -82,8 +82,9 @@ _MORE_PATH_PARAMETERS = (
 )
 """Further texts, for operations without a body."""
 
-_SHARE_OF_COMBINED = 0.85
-"""Share of the drawn cases of an operation with a body that have several unusual members."""
+_SHARE_OF_ROUNDS = 0.6
+"""Share of the cases of an operation with a body that rounds of bodies with several unusual members have. Schemathesis
+draws the others, of which half have one unusual member: a strict service refuses a body at the first one."""
 
 
 class Drawing:
@@ -102,25 +103,27 @@ class Drawing:
         """Requests to an operation that are made from the OpenAPI schema, and not sent yet.
 
         First come the requests of every run. Then come as many others as `examples`, or fewer if too many are equal:
-        requests with an unusual path parameter, requests with several unusual members, and requests that Schemathesis
-        draws. The same `seed` gives the same requests.
+        requests with an unusual path parameter, transfers with several unusual members, rounds of such requests, and
+        requests that Schemathesis draws. The same `seed` gives the same requests.
         """
         of_every_run = self.cases_of_every_run(operation)
-        others = self._with_unusual_path_parameters(operation)[:examples]
-        count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))
-        combined = self._with_several_unusual_members(operation, f"{seed} {operation}", count_combined)
-        others += _first_new_cases(combined, count_combined, [*of_every_run, *others])
+        others = self._with_unusual_path_parameters(operation)
+        if operation in PREPARING_OPERATIONS and has_several_members(operation, self._profile):
+            others += transfers_of_every_run(operation, self._profile)
+        others = _first_new_cases(others, examples, of_every_run)
+        count_in_rounds = round(_SHARE_OF_ROUNDS * (examples - len(others)))
+        in_rounds = self._in_rounds(operation, f"{seed} {operation}", count_in_rounds)
+        others += _first_new_cases(in_rounds, count_in_rounds, [*of_every_run, *others])
         count_left = examples - len(others)
         if count_left:
             strategy = _drawn_cases(operation, self._strategy(operation))
             others += distinct_values(strategy, f"{seed} {operation}", count_left, {*of_every_run, *others})
         return [*of_every_run, *others]
 
-    def _with_several_unusual_members(self, operation: str, seed: str, count: int) -> list[Case]:
+    def _in_rounds(self, operation: str, seed: str, count: int) -> list[Case]:
         """Requests with several unusual members each: as many as `count` or a few more, of which some may be equal.
 
-        Empty if the body of the operation has fewer than two members. Some transfers are the same in every run. Then
-        Hypothesis draws whole rounds: lists of requests
+        Empty if the body of the operation has fewer than two members. Hypothesis draws whole rounds: lists of requests
         in which each member has each value once. In this way a few requests are enough to try each value in each
         member. `combining.py` says why the further rounds have more values than the first one.
         """
@@ -135,10 +138,7 @@ class Drawing:
             *distinct_values(first_round, f"{seed} first round", 2)[1:],
             *distinct_values(further_rounds, f"{seed} further rounds", 1 + number_of_further_rounds)[1:],
         ]
-        of_every_run = []
-        if operation in PREPARING_OPERATIONS:
-            of_every_run = transfers_of_every_run(operation, self._profile)
-        return [*of_every_run, *chain.from_iterable(drawn)]
+        return list(chain.from_iterable(drawn))
 
     def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
         """Requests with a usual body, or none, and an unusual path parameter: one for each text of the tables.
