@@ -13,7 +13,7 @@ from environments.credentials import NOT_FROM_A_VARIABLE
 from environments.profiles.model import Profile
 from reports.sentences.language import ENGLISH, catalogues
 
-DEFAULT_EXAMPLES = 16
+DEFAULT_EXAMPLES = 15
 """Generated requests for each operation. A fault in one answer of four is then missed once in 100 runs: 0.75 ** 16."""
 _WHY_REFUSED = {
     "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, "

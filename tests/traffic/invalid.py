@@ -79,6 +79,7 @@ QUERIES = {"a query": f"?{SYNTHETIC_PREFIX}=1&page=-1&limit=99999999999&sort[]=a
 """A query, which no operation has in the interface document."""
 MORE_QUERIES = {
     "a query that is no UTF-8": "?a=%ff&a=&&=",
+    "texts for numbers in a query": "?page=a&limit=a&offset=a&size=a",
     "long": f"?{SYNTHETIC_PREFIX}=" + "x" * 2 * _LONG,  # longer than the 8 KiB that many servers read of the first line
 }
 """Further queries, for operations without a body only: a service that gets a body reads no query."""
@@ -303,27 +304,25 @@ def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
     # A wrong credential is sent with a body that names nobody, because the operation may need no token.
     synthetic_members = usual_body_with_synthetic_payer(operation, profile)
     case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
-    credentials = {name: name for name in _credentials(operation, profile, has_body=bool(members))}
+    credentials = {name: name for name in _credentials(operation, profile)}
     yield from _with_each_value(case, "Authorization", "credential", credentials)
 
 
-def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequence[str]:
+def _credentials(operation: str, profile: Profile) -> Sequence[str]:
     """The names of the wrong credentials that are sent to an operation, each in one invalid request.
 
     - listAccounts gets all of them. A service reads the header in the same way for each operation, so one is enough.
-    - The two operations whose token is documented get the empty header alone: scenarios send them the other wrong
-      tokens (`wrong_tokens.py`).
-    - Any other operation gets no header, a wrong token and the empty header. On a sandbox (a service without real
-      money) it also gets an over-long token, if it has a body.
+    - The two operations whose token is documented get the empty header: scenarios send them the other wrong tokens
+      (`wrong_tokens.py`).
+    - Any other operation gets no header, a wrong token and the empty header.
+    - On a sandbox (a service without real money) each operation also gets an over-long token.
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS
+    long_token = [_LONG_TOKEN] if profile.is_sandbox else []
     if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:
-        return [_EMPTY_HEADER]
-    credentials = [NO_HEADER, WRONG_TOKEN, _EMPTY_HEADER]
-    if has_body and profile.is_sandbox:
-        credentials.append(_LONG_TOKEN)
-    return credentials
+        return [_EMPTY_HEADER, *long_token]
+    return [NO_HEADER, WRONG_TOKEN, _EMPTY_HEADER, *long_token]
 
 
 # -- cases with an unusual body ----------------------------------------------------------------------------------------

@@ -46,9 +46,9 @@ from tests.traffic.sequences import (
 SEQUENCES = "sequences"
 """The part of generated traffic that the requests of sequences belong to. The log finds them by it."""
 _SEQUENCES_PER_EXAMPLE = 0.4
-"""With the default number of examples (16) there are six sequences, each of five to eight steps: about 40 requests."""
+"""With the default number of examples (15) there are six sequences, each of five to eight steps: about 40 requests."""
 _TRANSFERS_PER_EXAMPLE = 0.33
-"""Sequences with transfers. With the default number of examples (16) there are five. Two of them are the same in every
+"""Sequences with transfers. With the default number of examples (15) there are five. Two of them are the same in every
 run, and have 23 steps together."""
 _MOST_AGAIN = 3
 """Sequences with a deviation that are sent once more, alone. A few show whether the service was only busy."""
