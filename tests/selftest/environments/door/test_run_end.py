@@ -171,7 +171,7 @@ def test_a_later_run_may_send_a_code_that_a_stopped_run_did_not_send(manual_run)
 
 def too_many_requests_are_on_the_wire(manual_run):
     """Inside the `with` block another request is on the wire that permits no request beside it."""
-    return manual_run.door.backoff.on_the_wire(SimpleNamespace(beside=0, most_at_once=0))
+    return manual_run.door.backoff.on_the_wire(SimpleNamespace(beside=0, most_at_once=0, goes_first=False))
 
 
 def another_run_holds_the_journal(manual_run):
