@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from argparse import SUPPRESS, ArgumentTypeError
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 from typing import NoReturn
 
@@ -14,7 +16,7 @@ from environments.profiles.model import Profile
 from reports.sentences.language import ENGLISH, catalogues
 
 DEFAULT_EXAMPLES = 15
-"""Generated requests for each operation. A fault in one answer of four is then missed once in 100 runs: 0.75 ** 16."""
+"""Generated requests for each operation. A fault in one answer of four is then missed once in 75 runs: 0.75 ** 15."""
 _WHY_REFUSED = {
     "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, "
     "every run checks the target first",
@@ -54,7 +56,9 @@ def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) 
 
     def refuse_usage(message: str) -> NoReturn:
         """Replaces the method `error` of the parser, which prints several lines."""
-        _refuse_usage(pluginmanager, message)
+        actions = parser.optparser._option_string_actions.items()  # by option, such as "--seed", what argparse does
+        options = [option for option, action in actions if action.help != SUPPRESS]
+        _refuse_usage(pluginmanager, message, options)
 
     parser.optparser.error = refuse_usage  # type: ignore[method-assign]
     group = parser.getgroup("conformance")
@@ -64,16 +68,21 @@ def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) 
     return group
 
 
-def _refuse_usage(pluginmanager: pytest.PytestPluginManager, message: str) -> NoReturn:
+def _refuse_usage(pluginmanager: pytest.PytestPluginManager, message: str, options: Sequence[str]) -> NoReturn:
     """End pytest because of a wrong command line. Raises UsageError, in one line.
 
-    If the option is unknown, the message also names installed plugins: the option may be one of theirs, and the suite
-    has pytest load only plugins that are named with -p.
+    If the option is unknown, the message names the nearest of the known `options`. If none is near, it names installed
+    plugins: the option may be one of theirs, and the suite has pytest load only plugins that are named with -p.
     """
     hint = "pytest --help lists the options"
-    names = sorted(_plugins_not_loaded(pluginmanager))
-    if message.startswith("unrecognized arguments") and names:
-        hint += f"; those of an installed plugin need its name: -p {' or -p '.join(names)}"
+    unknown_option = re.search(r"--[\w-]+", message) if message.startswith("unrecognized arguments") else None
+    if unknown_option:
+        nearest = get_close_matches(unknown_option[0], options, n=1, cutoff=_FEWEST_IN_COMMON)
+        plugins = sorted(_plugins_not_loaded(pluginmanager))
+        if nearest:
+            hint = f"the nearest option is {nearest[0]}; {hint}"
+        elif plugins:
+            hint += f"; those of an installed plugin need its name: -p {' or -p '.join(plugins)}"
     raise pytest.UsageError(f"{message.removeprefix('argument ')}; {hint}")
 
 
@@ -88,6 +97,8 @@ def _plugins_not_loaded(pluginmanager: pytest.PytestPluginManager) -> Iterator[s
             yield plugin.name
 
 
+_FEWEST_IN_COMMON = 0.85
+"""Share of characters that an unknown option must have in common with a known one that is named. A choice."""
 _LARGEST_NUMBER = 10**12
 """The largest number that an option may have if it has no upper limit. It only keeps absurd numbers away. A choice."""
 

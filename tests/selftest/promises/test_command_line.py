@@ -271,7 +271,7 @@ LINE_BY_WRONG_OPTIONS = {
     "--examples=0": "--examples: expected a whole number from 1, got '0'",
     "--parallel=65": "--parallel: expected a whole number from 1 to 64, got '65'",
     "--report-language=de": "--report-language: invalid choice: 'de' (choose from ",
-    "--enviroment=staging": "unrecognized arguments: --enviroment=staging; pytest --help lists the options",
+    "--enviroment=staging": "unrecognized arguments: --enviroment=staging; the nearest option is --environment; pytest --help lists the options",
     "-k nothing": "-k: nothing: no such requirement; pytest --list names them all",
     "--environment=nope": "environments/nope.yaml: cannot be read (No such file or directory); the environments in environments are: ",
     "--environment=staging.example": "environments/staging.example.yaml: PIX_TOKEN is not",
