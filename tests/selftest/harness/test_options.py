@@ -145,7 +145,8 @@ def parser_of_pytest(options_added=None):
     """A parser of pytest. It adds the names of the options that are added to it to the list `options_added`."""
     names_added = [] if options_added is None else options_added
     group = SimpleNamespace(_addoption=lambda *names, **details: names_added.extend(names))
-    return SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: group)
+    known_options = {"--environment": SimpleNamespace(help="the service to ask")}
+    return SimpleNamespace(optparser=SimpleNamespace(_option_string_actions=known_options), getgroup=lambda name: group)
 
 
 def plugin_manager(*, is_xdist_loaded=True, names_of_loaded_plugins=()):
@@ -202,6 +203,19 @@ def test_the_error_for_an_unknown_option_names_the_plugins_that_are_not_loaded(m
     assert str(error_info.value) == (
         "unrecognized arguments: --reruns=3; pytest --help lists the options; those of an installed plugin need its "
         "name: -p timeout or -p xdist"
+    )
+
+
+def test_the_error_for_an_unknown_option_names_the_nearest_known_one():
+    """`--enviroment` is nearly `--environment`, so the message names that option, and no plugin."""
+    parser = parser_of_pytest()
+    add_group(parser, plugin_manager())
+
+    with pytest.raises(pytest.UsageError) as error_info:
+        parser.optparser.error("unrecognized arguments: --enviroment=staging")
+
+    assert str(error_info.value) == (
+        "unrecognized arguments: --enviroment=staging; the nearest option is --environment; pytest --help lists the options"
     )
 
 
