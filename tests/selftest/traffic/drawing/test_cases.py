@@ -15,7 +15,7 @@ from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import is_number, read_json
 from tests.harness.options import DEFAULT_EXAMPLES
 from tests.selftest.two_profiles import BANK, SANDBOX
-from tests.traffic.case import JSON, Case, harmless_cases, names_of_own_account, usual_body
+from tests.traffic.case import JSON, Case, harmless_cases, members_with_account_of_profile, usual_body
 from tests.traffic.invalid import invalid_requests
 
 SEEDS = (4,)
@@ -89,7 +89,7 @@ def test_a_third_of_the_drawn_bodies_name_the_account_of_the_profile(operation):
     A service may look the account up before it reads anything else.
     """
     bodies = objects(drawn(operation))
-    [name] = names_of_own_account(operation, SANDBOX)
+    [name] = members_with_account_of_profile(operation, SANDBOX)
     bodies_with_own_account = [body for body in bodies if body.get(name) == SANDBOX.accounts[0]]
 
     assert len(bodies_with_own_account) >= len(bodies) / 3
@@ -260,9 +260,9 @@ def classes_of(value: Any) -> set[str]:
 )
 def test_a_body_is_no_duplicate_of_one_that_a_lenient_parser_takes_for_it(body, other_body):
     """Two bodies that only a lenient parser reads as the same value are two requests, and both are sent."""
-    from tests.traffic.drawing.cases import _request_of
+    from tests.traffic.drawing.cases import _comparable_request
 
-    assert _request_of(Case("createPix", body=body)) != _request_of(Case("createPix", body=other_body))
+    assert _comparable_request(Case("createPix", body=body)) != _comparable_request(Case("createPix", body=other_body))
 
 
 @pytest.mark.parametrize("operation", WITH_BODIES)

@@ -20,7 +20,7 @@ from tests.traffic.drawing.combining import (
     has_several_members,
     registrations_of_another_type,
     rounds,
-    transfers_of_every_run,
+    fixed_transfers,
 )
 
 WITH_SEVERAL_MEMBERS = ["registerPixKey", *PREPARING_OPERATIONS]
@@ -45,7 +45,7 @@ def of_every_run(operation, profile):
     """The requests with several unusual members that are the same in every run."""
     if operation == "registerPixKey":
         return registrations_of_another_type(profile)
-    return transfers_of_every_run(operation, profile)
+    return fixed_transfers(operation, profile)
 
 
 def bodies_of(cases):
@@ -60,7 +60,7 @@ def test_all_members_of_some_bodies_are_alike(operation, value):
 
     A service may compare two members.
     """
-    bodies = bodies_of(transfers_of_every_run(operation, SANDBOX))
+    bodies = bodies_of(fixed_transfers(operation, SANDBOX))
 
     assert dict.fromkeys(usual_body(operation, SANDBOX), value) in bodies
 
@@ -73,7 +73,7 @@ def test_two_members_alone_are_null_or_missing(operation, value):
     The other members are usual, so that a service gets as far as these two.
     """
     usual = usual_body(operation, SANDBOX)
-    bodies = bodies_of(transfers_of_every_run(operation, SANDBOX))
+    bodies = bodies_of(fixed_transfers(operation, SANDBOX))
     bodies_with_two = []
     for body in bodies:
         changed = [name for name in usual if body.get(name, "missing") == value]
@@ -88,7 +88,7 @@ def test_two_members_alone_are_null_or_missing(operation, value):
 def test_the_account_that_pays_gets_money(operation):
     """On a sandbox a transfer is prepared from an account to itself, because a service may lock the account twice."""
     own_account = SANDBOX.accounts[0]
-    values = [list(body.values()) for body in bodies_of(transfers_of_every_run(operation, SANDBOX))]
+    values = [list(body.values()) for body in bodies_of(fixed_transfers(operation, SANDBOX))]
 
     assert 2 in [values_of_body.count(own_account) for values_of_body in values]
 
