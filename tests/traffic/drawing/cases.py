@@ -84,9 +84,9 @@ _MORE_TEXTS_FOR_PATHS = (
 a body needs most of its examples for unusual bodies."""
 
 _SHARE_OF_ROUNDS = 0.6
-"""Share of the examples that come from rounds (`combining.py`), and so have several unusual members. It is the share of
-those examples that the fixed cases leave. Schemathesis draws the others, of which half have one unusual member: a
-strict service refuses a body at the first one."""
+"""Share of the drawn examples that come from rounds (`combining.py`), in which several members are unusual.
+Schemathesis draws the others. Half of these have one unusual member, because a strict service refuses a body at the
+first one."""
 
 
 class Drawing:
@@ -178,14 +178,14 @@ class Drawing:
         path_parameters = [synthetic_path_parameter(operation, text, self._profile) for text in texts]
         return [Case(operation, path_parameter=path_parameter, body=body) for path_parameter in path_parameters]
 
-    def search_for_smaller_case(self, case: Case, shows: Callable[[Case], bool]) -> None:
+    def search_for_smaller_case(self, case: Case, shows_finding: Callable[[Case], bool]) -> None:
         """Have Hypothesis search for the smallest part of a request (`case`) that still shows a finding, a deviation.
 
-        A part has fewer members, items or characters. Hypothesis calls `shows` with one part after the other: it sends
-        the part, and returns True if the answer shows the finding. It must return the same for equal parts. Nothing is
-        returned, because `shows` has seen the smallest part.
+        A part has fewer members, items or characters. Hypothesis calls `shows_finding` with one part after the other:
+        it sends the part, and returns True if the answer shows the finding. It must return the same for equal parts.
+        Nothing is returned here, because `shows_finding` has received the smallest part.
         """
-        search_for_smallest(parts_of(case, self._profile), shows)
+        search_for_smallest(parts_of(case, self._profile), shows_finding)
 
     def cases_of_every_run(self, operation: str) -> list[Case]:
         """Requests that are sent in every run, however few examples it has. Nothing in them is drawn.
@@ -209,8 +209,8 @@ class Drawing:
         if usual_body(operation, self._profile) is None:
             return []  # the operation has no body; `_strategy` draws the texts in its path
         schema_cases = list(self._covered(operation, ONE_UNUSUAL_MEMBER, list(GenerationMode)))
-        # The operations of that table get no bodies with one usual member, because services treat all transfers alike:
-        # those of transferExternal are enough.
+        # transferInternal and transferP2p (the table) get no bodies with one usual member, because services treat all
+        # transfers alike, and transferExternal gets them.
         if operation not in MEMBERS_OF_ANOTHER_OPERATION:
             schema_cases += self._covered(operation, ONE_USUAL_MEMBER, [GenerationMode.POSITIVE])
         not_needed = self._requests_not_needed(operation)

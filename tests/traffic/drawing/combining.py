@@ -134,9 +134,10 @@ def _all_members_alike(members: Iterable[str]) -> list[Members]:
 
 
 def _half_a_pair(others: Iterable[str], members: Members) -> list[Members]:
-    """One change, in which the last member with a text has half of a surrogate pair; empty if no member has a text.
+    """One change, in which the last member with a text has half of a surrogate pair; none if no member has a text.
 
-    The other members stay usual, because many services refuse the whole body for such a text.
+    Half of a surrogate pair is a character that JSON can write and no encoding of texts can. The other members
+    stay usual, because many services refuse the whole body for such a text.
     """
     texts = [name for name in others if isinstance(members[name], str)]
     return [{name: HALF_A_PAIR} for name in texts[-1:]]

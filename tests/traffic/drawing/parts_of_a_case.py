@@ -45,9 +45,8 @@ def parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
         if isinstance(path_parameter, str) and path_parameter != example_of_path_parameter(case.operation, profile):
             path_parameter = synthetic_path_parameter(case.operation, _part_of(draw, path_parameter), profile)
         if body:
-            body = as_bytes(
-                with_synthetic_identifiers(_part_of(draw, json.loads(body), whole), case.operation, profile)
-            )
+            part_of_body = _part_of(draw, json.loads(body), whole)
+            body = as_bytes(with_synthetic_identifiers(part_of_body, case.operation, profile))
         return replace(case, path_parameter=path_parameter, body=body)
 
     return parts()

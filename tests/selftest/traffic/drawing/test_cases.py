@@ -27,7 +27,7 @@ from tests.traffic.invalid import invalid_requests
 
 SEED = 4
 EXAMPLES = 40
-"""The seed and the number of examples with which most tests of this file draw. Any other seed would do."""
+"""Seed and number of examples with which most tests of this file draw. The seed has no meaning."""
 
 
 @cache
@@ -123,8 +123,8 @@ def test_a_third_of_the_registrations_hold_all_members():
 def test_members_have_any_json_type(member):
     """Among the requests of every run for two operations, each member of a transfer has a value of each JSON type.
 
-    The interface document does not show the types of these members, so a service must answer each of them without an
-    error of its own. Services treat all transfers alike, so not each operation gets each value: transferExternal gets all
+    The interface document does not show the types of these members, so a service must answer each of them without a
+    server error. Services treat all transfers alike, so not each operation gets each value: transferExternal gets all
     values of four members, and transferInternal all values of the description, which transferExternal does not have.
     """
     cases = []
@@ -249,13 +249,15 @@ ALL_CLASSES = {
 
 
 def classes_of(value: Any) -> set[str]:
-    """The classes of invalid bodies to which a body with this JSON value belongs, such as {"a member null"}."""
+    """The classes of invalid bodies to which a body with this JSON value belongs, such as {"a member null"}.
+
+    The caller leaves out bodies that cannot be read, because `read_json` gives them the value None, as if they were null.
+    """
     members = list(value.values()) if isinstance(value, dict) else []
     belongs_to = {
         "an array": isinstance(value, list),
         "a text": isinstance(value, str),
-        "null": value
-        is None,  # the whole body is null; the caller leaves out bodies that are no JSON and have no value
+        "null": value is None,
         "a number": is_number(value),
         "an empty object": value == {},
         "a member null": None in members,
@@ -298,7 +300,7 @@ def test_each_class_of_invalid_body_goes_to_each_operation(operation):
     bodies = [read_json(case.body) for case in cases if case.body]
     classes_tried = set()
     for body in bodies:
-        if body.readable:
+        if body.readable:  # an unreadable body has no value
             classes_tried |= classes_of(body.value)
 
     assert classes_tried == ALL_CLASSES
