@@ -156,7 +156,7 @@ _PLAIN = re.compile(
 """A plain text: letters alone, a number, or a date with or without a time. At most 30 characters in a row is a choice.
 """
 _TEXTS_THAT_NAME_NOBODY = frozenset({"", *TYPES_EXCEPT_RANDOM})
-"""Texts that name nobody."""
+"""Texts that name nobody. RANDOM is none of them, because the service would make a key for it."""
 _MEMBERS_WITHOUT_IDENTIFIER = frozenset({AMOUNT, "date", "pixKeyType", "description", "message"})
 """Members whose numbers are no account and no key."""
 
@@ -185,43 +185,46 @@ def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str
 def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> Any:
     """A copy of a JSON value that names nobody, so that it may be sent although it was drawn at random.
 
-    A text becomes synthetic: it gets the prefix `pixconf-`, so that it is no account and no key of somebody. A sandbox
-    is a service without real money, so more values may stay there:
+    A text becomes synthetic: it gets the prefix `pixconf-`, so that it is no account and no key of somebody. A number
+    cannot have the prefix, so a synthetic text or a negative number replaces it. A sandbox is a service without real
+    money, so more values may stay there:
 
     | in the value | on a sandbox | elsewhere |
     |---|---|---|
-    | the empty text, a documented key type except RANDOM | stays | stays |
-    | the account that a registration is for | stays | stays |
-    | the account that pays for a transfer | stays | becomes synthetic |
-    | letters alone, a number or a date as text; blanks around it may be there | stays | becomes synthetic |
-    | any other text | becomes synthetic | becomes synthetic |
+    | the empty text; a key type of `TYPES_EXCEPT_RANDOM` (for RANDOM the service would make a key) | stays | stays |
+    | the account of the profile, in a registration | stays | stays |
+    | the account of the profile, as the payer of a transfer | stays | becomes synthetic |
+    | a plain text: letters alone, a number or a date, such as "AB"; it may have blanks around it | stays | synthetic |
+    | any other text, such as "a@b" | becomes synthetic: "pixconf-a@b" | becomes synthetic |
     | a number in an amount, a date or another member that names nobody | stays | stays |
-    | zero | stays | becomes a synthetic text |
-    | any other number | becomes a negative one | becomes a synthetic text |
+    | zero | stays | becomes a synthetic text, such as "pixconf-to" |
+    | any other number, such as 7 | becomes a negative one: -8 | becomes a synthetic text |
     """
     account_of_registration = harmless_path_parameter(operation, profile) if operation == "registerPixKey" else None
-    accounts_that_pay = texts_that_name_own_account(operation, profile)  # empty outside a sandbox
+    payers = texts_with_account_of_profile(operation, profile)  # empty outside a sandbox
 
     def synthetic_leaf(leaf: Any, member: str) -> Any:
         """The value that replaces a text or a number (`leaf`) in a member of this name, by the table above."""
         if isinstance(leaf, str):
             is_account_of_registration = member == "account" and leaf == account_of_registration
-            may_stay = is_account_of_registration or leaf in accounts_that_pay
-            return leaf if may_stay else _synthetic_or_plain(leaf, profile)
+            if is_account_of_registration or leaf in payers:
+                return leaf
+            return _text_that_may_be_sent(leaf, profile)
         is_zero_on_a_sandbox = profile.is_sandbox and leaf == 0
         if member in _MEMBERS_WITHOUT_IDENTIFIER or is_zero_on_a_sandbox:
             return leaf
-        negative = -abs(leaf) - 1  # no account and no key is negative
-        return negative if profile.is_sandbox else f"{SYNTHETIC_PREFIX}{member}"
+        if profile.is_sandbox:
+            return -abs(leaf) - 1  # no account and no key is negative
+        return f"{SYNTHETIC_PREFIX}{member}"
 
     return _with_leaves_changed(value, synthetic_leaf)
 
 
-def _synthetic_or_plain(text: str, profile: Profile) -> str:
-    """The text with the prefix `pixconf-`, so that it names nobody. On a sandbox a plain text stays.
+def _text_that_may_be_sent(text: str, profile: Profile) -> str:
+    """The text with the prefix `pixconf-`, so that it names nobody. On a sandbox a plain text stays as it is.
 
-    It may have blanks around it, or be nothing but blanks. Such a text may name a key or an account there, but a
-    sandbox has no real money.
+    A plain text is letters alone, a number or a date, such as "AB" or "2026-01-15" (`_PLAIN`). It may have blanks
+    around it, or be nothing but blanks. It may name a key or an account, but a sandbox has no real money.
     """
     without_blanks = text.strip(" \n")
     is_plain = not without_blanks or _PLAIN.fullmatch(without_blanks)
@@ -249,10 +252,10 @@ def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: 
 # -- bodies and path parameters that name nobody -----------------------------------------------------------------------
 
 _MEMBERS_NAMING_THE_PAYER = frozenset({"account", "from"})
-"""Members of the documented transfers that name the account which pays."""
+"""Members of the documented transfers that name the payer."""
 
 
-def names_own_account(operation: str, profile: Profile) -> bool:
+def payer_is_account_of_profile(operation: str, profile: Profile) -> bool:
     """True if invalid transfers of this operation name an account of the profile as payer, instead of a made-up one.
 
     A service may look the account up before it reads the rest of a body. So only a real account shows what the service
@@ -265,9 +268,9 @@ def usual_body(operation: str, profile: Profile) -> Members | None:
     """The names and values in a complete, usual body of an operation; None if the operation has no body.
 
     They are from the interface document, or from the body that the profile has in `requests`. The values name
-    nobody, with two exceptions: the account that a registration is for and, on a sandbox, the account that pays.
+    nobody, with two exceptions: the account of the profile in a registration and, on a sandbox, as payer of a transfer.
     """
-    accounts = profile.accounts if names_own_account(operation, profile) else ()
+    accounts = profile.accounts if payer_is_account_of_profile(operation, profile) else ()
     return _usual_body_with_payer(operation, profile, accounts)
 
 
@@ -324,28 +327,29 @@ def _anonymous_except_for(accounts: Sequence[str], value: Any) -> Any:
     return _with_leaves_changed(value, anonymous_leaf)
 
 
-def texts_that_name_own_account(operation: str, profile: Profile) -> frozenset[str]:
-    """The texts in the body of an invalid transfer that name an account of the profile, which pays.
+def texts_with_account_of_profile(operation: str, profile: Profile) -> frozenset[str]:
+    """The texts in the usual body of an invalid transfer that name the payer, if it is an account of the profile.
 
-    Such texts stay as they are, while all other texts of the body may be changed. Outside a sandbox there are none.
+    Such texts stay as they are, while all other texts of the body may be changed. Outside a sandbox there are none,
+    because the payer is made up there.
     """
-    if not names_own_account(operation, profile):
+    if not payer_is_account_of_profile(operation, profile):
         return frozenset()
     leaves = leaves_of(usual_body(operation, profile))
     # All other texts of this body have the prefix, also a description or a date in words.
     return frozenset(text for _, text in leaves if isinstance(text, str) and SYNTHETIC_PREFIX not in text)
 
 
-def names_of_own_account(operation: str, profile: Profile) -> list[str]:
-    """The names of the members in a usual body that name an account of the profile, such as `from`.
+def members_with_account_of_profile(operation: str, profile: Profile) -> list[str]:
+    """The names of the members in a usual body that name an account of the profile, such as ["from"].
 
-    It is the account that a registration is for or, on a sandbox, the account that pays.
+    In a registration it is the member `account`. In a transfer it is the member with the payer, on a sandbox only.
     """
     if operation == "registerPixKey":
         return ["account"]
-    own_accounts = texts_that_name_own_account(operation, profile)
+    accounts_of_profile = texts_with_account_of_profile(operation, profile)
     members = usual_body(operation, profile) or {}
-    return [name for name, value in members.items() if own_accounts & set(texts_in(value))]
+    return [name for name, value in members.items() if accounts_of_profile & set(texts_in(value))]
 
 
 def harmless_path_parameter(operation: str, profile: Profile) -> str | None:
@@ -457,8 +461,8 @@ def _may_name_somebody(path: JsonPath) -> bool:
     """True if a service may read the value at this path of a body as a key, or as the account of a payee.
 
     A path has the names of members that lead to the value, such as ("to",). No service reads a key or a payee in the
-    amount, date, key type or free text. The member `account` is the account of the caller, so it is no
-    payee. A body that is just one text or number has an empty path, and names nobody.
+    amount, date, key type or free text. The member `account` names the payer or the account of a registration, so it is
+    no payee. A body that is just one text or number has an empty path, and names nobody.
     """
     names_nobody = _MEMBERS_WITHOUT_IDENTIFIER | {"account"}
     return bool(path) and names_nobody.isdisjoint(path)
@@ -472,8 +476,8 @@ def _with_synthetic_account(case: Case, profile: Profile) -> Case:
     synthetic_account = synthetic_text("account")
     body = case.body
     if body is not None:
-        for own_account in profile.accounts:
-            body = body.replace(as_bytes(own_account), as_bytes(synthetic_account))
+        for account_of_profile in profile.accounts:
+            body = body.replace(as_bytes(account_of_profile), as_bytes(synthetic_account))
     path_parameter = case.path_parameter
     if path_parameter in profile.accounts:
         path_parameter = synthetic_account

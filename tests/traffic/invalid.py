@@ -37,7 +37,7 @@ from tests.traffic.case import (
     Members,
     harmless_cases,
     harmless_path_parameter,
-    names_own_account,
+    payer_is_account_of_profile,
     synthetic_text,
     usual_body,
     usual_body_with_synthetic_payer,
@@ -402,7 +402,7 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
     tables of unusual bodies and Content-Types, by the words that describe them.
     """
     unreadable_with_account: Values = {}
-    if names_own_account(case.operation, profile):
+    if payer_is_account_of_profile(case.operation, profile):
         unreadable_with_account = _unreadable_transfers_of_own_account(members)
     for what, body in TEXTS.items():
         unreadable = replace(case, unusual_part="body", how_unusual=what, body=body)

@@ -40,10 +40,10 @@ from tests.traffic.case import JSON, Case, synthetic_path_parameter, usual_body,
 from tests.traffic.drawing.combining import (
     VALUES,
     VALUES_OF_FURTHER_ROUNDS,
+    fixed_transfers,
     has_several_members,
     registrations_of_another_type,
     rounds,
-    transfers_of_every_run,
 )
 from tests.traffic.drawing.kinds_of_values import kinds_of_values
 from tests.traffic.drawing.member_schemas import MEMBERS_OF_ANOTHER_OPERATION
@@ -65,9 +65,9 @@ _NO_FEEDBACK = FeedbackSources()
 """Sources of constants to draw: none. By default, Schemathesis takes constants from loaded modules and from answers, so
 that the same seed would draw different cases."""
 
-_PATH_PARAMETERS = (ALL_SPECIAL, ALL_UNUSUAL, ONE_DIGIT)
-"""Texts that are sent as the path parameter of each operation that has one."""
-_MORE_PATH_PARAMETERS = (
+_TEXTS_FOR_PATHS = (ALL_SPECIAL, ALL_UNUSUAL, ONE_DIGIT)
+"""Texts from which the path parameters of each operation are made, if its path has a parameter."""
+_MORE_TEXTS_FOR_PATHS = (
     VERY_LONG,
     SYNTHETIC_PREFIX.ljust(256, "x"),
     ALL_PRINTABLE,
@@ -80,11 +80,13 @@ _MORE_PATH_PARAMETERS = (
     "a,b",
     "*",
 )
-"""Further texts, for operations without a body."""
+"""Further texts, for operations without a body. A request with such a text counts as an example, and an operation with
+a body needs most of its examples for unusual bodies."""
 
 _SHARE_OF_ROUNDS = 0.6
-"""Share of the cases of an operation with a body that rounds of bodies with several unusual members have. Schemathesis
-draws the others, of which half have one unusual member: a strict service refuses a body at the first one."""
+"""Share of the drawn examples that come from rounds (`combining.py`), in which several members are unusual.
+Schemathesis draws the others. Half of these have one unusual member, because a strict service refuses a body at the
+first one."""
 
 
 class Drawing:
@@ -102,34 +104,51 @@ class Drawing:
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
         """Requests to an operation that are made from the OpenAPI schema, and not sent yet.
 
-        First come the requests of every run. Then come as many others as `examples`, or fewer if too many are equal:
-        requests with an unusual path parameter, transfers with several unusual members, rounds of such requests, and
-        requests that Schemathesis draws. The same `seed` gives the same requests.
+        First come the requests of `cases_of_every_run`, which do not count as examples. Then come as many different
+        requests as `examples`, or fewer if too many are equal:
+
+        1. requests that are not drawn (`_fixed_examples`),
+        2. requests from rounds, in which several members are unusual (`combining.py`),
+        3. requests that Schemathesis draws.
+
+        The same `seed` gives the same requests.
         """
         of_every_run = self.cases_of_every_run(operation)
-        others = self._with_unusual_path_parameters(operation)
-        if operation in PREPARING_OPERATIONS and has_several_members(operation, self._profile):
-            others += transfers_of_every_run(operation, self._profile)
-        others = _first_new_cases(others, examples, of_every_run)
-        count_in_rounds = round(_SHARE_OF_ROUNDS * (examples - len(others)))
-        in_rounds = self._in_rounds(operation, f"{seed} {operation}", count_in_rounds)
-        others += _first_new_cases(in_rounds, count_in_rounds, [*of_every_run, *others])
-        count_left = examples - len(others)
+        seed_of_operation = f"{seed} {operation}"
+        chosen = _first_new_cases(self._fixed_examples(operation), examples, of_every_run)
+        count_from_rounds = round(_SHARE_OF_ROUNDS * (examples - len(chosen)))  # `round` makes it a whole number
+        from_rounds = self._cases_of_rounds(operation, seed_of_operation, count_from_rounds)
+        chosen += _first_new_cases(from_rounds, count_from_rounds, [*of_every_run, *chosen])
+        count_left = examples - len(chosen)
         if count_left:
             strategy = _drawn_cases(operation, self._strategy(operation))
-            others += distinct_values(strategy, f"{seed} {operation}", count_left, {*of_every_run, *others})
-        return [*of_every_run, *others]
+            chosen += distinct_values(strategy, seed_of_operation, count_left, {*of_every_run, *chosen})
+        return [*of_every_run, *chosen]
 
-    def _in_rounds(self, operation: str, seed: str, count: int) -> list[Case]:
-        """Requests with several unusual members each: as many as `count` or a few more, of which some may be equal.
+    def _fixed_examples(self, operation: str) -> list[Case]:
+        """Requests that count as examples, although they are the same for each seed, because nothing in them is drawn.
 
-        Empty if the body of the operation has fewer than two members. Hypothesis draws whole rounds: lists of requests
-        in which each member has each value once. In this way a few requests are enough to try each value in each
-        member. `combining.py` says why the further rounds have more values than the first one.
+        They come before the drawn ones. If there are more of them than examples, the last ones are not sent.
+        """
+        cases = self._with_unusual_path_parameters(operation)
+        if operation in PREPARING_OPERATIONS and has_several_members(operation, self._profile):
+            cases += fixed_transfers(operation, self._profile)
+        return cases
+
+    def _cases_of_rounds(self, operation: str, seed: str, count: int) -> list[Case]:
+        """Requests with several unusual members each, from a first round and further rounds; some may be equal.
+
+        A round is a list of requests in which each member has each value once. In this way a few requests are enough to
+        try each value in each member. Hypothesis draws whole rounds, so on a sandbox there are at least `count`
+        requests, and the caller takes the first ones. Outside a sandbox there may be fewer, because a round then lacks
+        the requests whose amount is not permitted. There are none if the body has fewer than two members.
+
+        The further rounds have more values: also those that the coverage phase puts into one member at a time, because
+        two unusual values may show a fault only together. The first round leaves them out to stay short.
         """
         if count < 1 or not has_several_members(operation, self._profile):
             return []
-        # A round has one request for each value, so that these rounds alone have enough requests.
+        # A round has one request for each value, so that the further rounds alone have `count` requests on a sandbox.
         number_of_further_rounds = math.ceil(count / len(VALUES_OF_FURTHER_ROUNDS))
         first_round = rounds(operation, self._profile, VALUES)
         further_rounds = rounds(operation, self._profile, VALUES_OF_FURTHER_ROUNDS)
@@ -141,33 +160,38 @@ class Drawing:
         return list(chain.from_iterable(drawn))
 
     def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
-        """Requests with a usual body, or none, and an unusual path parameter: one for each text of the tables.
+        """Requests with an unusual path parameter: one for each text of `_TEXTS_FOR_PATHS`.
 
-        Empty if the path of the operation has no parameter. All texts get the prefix that makes them name nobody.
+        The body is the usual one. An operation without a body also gets the texts of `_MORE_TEXTS_FOR_PATHS`. Empty if
+        the path of the operation has no parameter. Each text is changed so that it may be sent: "a,b" becomes
+        "pixconf-a,b", for instance.
         """
         if operations()[operation].path_parameter is None:
             return []
-        members = usual_body(operation, self._profile)
         body = None
+        texts = list(_TEXTS_FOR_PATHS)
+        members = usual_body(operation, self._profile)
         if members:
             body = as_bytes(with_synthetic_identifiers(dict(members), operation, self._profile))
-        texts = _PATH_PARAMETERS if members else (*_PATH_PARAMETERS, *_MORE_PATH_PARAMETERS)
+        else:
+            texts += _MORE_TEXTS_FOR_PATHS
         path_parameters = [synthetic_path_parameter(operation, text, self._profile) for text in texts]
         return [Case(operation, path_parameter=path_parameter, body=body) for path_parameter in path_parameters]
 
-    def search_for_smaller_case(self, case: Case, shows: Callable[[Case], bool]) -> None:
+    def search_for_smaller_case(self, case: Case, shows_finding: Callable[[Case], bool]) -> None:
         """Have Hypothesis search for the smallest part of a request (`case`) that still shows a finding, a deviation.
 
-        A part has fewer members, items or characters. Hypothesis calls `shows` with one part after the other: it sends
-        the part, and returns True if the answer shows the finding. It must return the same for equal parts. Nothing is
-        returned, because `shows` has seen the smallest part.
+        A part has fewer members, items or characters. Hypothesis calls `shows_finding` with one part after the other:
+        it sends the part, and returns True if the answer shows the finding. It must return the same for equal parts.
+        Nothing is returned here, because `shows_finding` has received the smallest part.
         """
-        search_for_smallest(parts_of(case, self._profile), shows)
+        search_for_smallest(parts_of(case, self._profile), shows_finding)
 
     def cases_of_every_run(self, operation: str) -> list[Case]:
-        """Requests that do not count as examples. They are the same in every run, because nothing in them is drawn.
+        """Requests that are sent in every run, however few examples it has. Nothing in them is drawn.
 
-        They are those of the coverage phase and, for registrations, those whose key does not fit its type.
+        They are those of the coverage phase of Schemathesis (`coverage`) and, for registrations, those whose key does
+        not fit its type. They do not count as examples.
         """
         coverage = self.coverage(operation)
         if operation != "registerPixKey":
@@ -180,33 +204,35 @@ class Drawing:
 
         A member is of another type, missing, empty or not documented. The coverage phase of Schemathesis makes them: it
         tries every value and bound of the schema. Of bodies whose values are of the same kinds, such as two long texts,
-        only the first one is sent. Empty for an operation without a body: `_strategy` draws the texts in its path.
+        only the first one is sent.
         """
         if usual_body(operation, self._profile) is None:
-            return []
+            return []  # the operation has no body; `_strategy` draws the texts in its path
         schema_cases = list(self._covered(operation, ONE_UNUSUAL_MEMBER, list(GenerationMode)))
+        # transferInternal and transferP2p (the table) get no bodies with one usual member, because services treat all
+        # transfers alike, and transferExternal gets them.
         if operation not in MEMBERS_OF_ANOTHER_OPERATION:
             schema_cases += self._covered(operation, ONE_USUAL_MEMBER, [GenerationMode.POSITIVE])
         not_needed = self._requests_not_needed(operation)
         one_of_each: dict[tuple[tuple[str, str], ...], Case] = {}
         for schema_case in schema_cases:
             case = _as_case(operation, schema_case)
-            if case.content_type != JSON:  # Schemathesis also makes such cases; the tables of `invalid.py` have enough
-                continue
-            if _request_of(case) not in not_needed:
+            # Schemathesis also makes cases with another Content-Type. `invalid.py` has enough of them.
+            is_needed = case.content_type == JSON and _comparable_request(case) not in not_needed
+            if is_needed:
                 kinds = sorted(kinds_of_values(case).items())  # sorted, because the order of members does not count
-                one_of_each.setdefault(tuple(kinds), case)
+                one_of_each.setdefault(tuple(kinds), case)  # keeps the first case of these kinds
         return list(one_of_each.values())
 
     def _requests_not_needed(self, operation: str) -> set[tuple[object, ...]]:
-        """Requests that the coverage phase need not send, as `_request_of` describes them.
+        """Requests that the coverage phase need not send, in the form that `_comparable_request` gives them.
 
-        The tables of `invalid.py` have them, so they are sent anyway. A request with the usual body shows nothing that
-        the others do not show.
+        They are the requests of `invalid.py`, which are sent anyway, and the request with the usual body, which shows
+        nothing that the others do not show.
         """
         path_parameter = example_of_path_parameter(operation, self._profile)
         usual = Case(operation, path_parameter=path_parameter, body=as_bytes(usual_body(operation, self._profile)))
-        return {_request_of(case) for case in [usual, *invalid_requests(operation, self._profile)]}
+        return {_comparable_request(case) for case in [usual, *invalid_requests(operation, self._profile)]}
 
     def _covered(self, operation: str, kind: str, modes: list[GenerationMode]) -> Iterator[SchemaCase[Any]]:
         """The requests that the coverage phase of Schemathesis makes, with bodies of one kind (`KINDS_OF_BODIES`).
@@ -266,14 +292,15 @@ def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[Sc
     return _as_case(operation, draw(strategy))
 
 
-def _request_of(case: Case) -> tuple[object, ...]:
+def _comparable_request(case: Case) -> tuple[object, ...]:
     """A value that is equal for two cases if they are the same request, so that the request is sent only once.
 
-    The order of the members in a body makes no difference. A body that is not strictly JSON, such as an empty one, or
-    that has a member twice, is compared as bytes: a parser that accepts it would take it for another request. So is a
-    body that is nested very deeply, because such a parser may crash on it.
+    Bodies are compared as JSON, in which the order of members makes no difference: {"a": 1, "b": 2} is the same as
+    {"b": 2, "a": 1}. A body is compared as bytes if parsers may differ about it: if it is not strictly JSON (such as an
+    empty body), has a member twice, or is nested very deeply. Bytes and text are never equal in Python, so such a body
+    equals no body that is compared as JSON.
     """
-    body = repr(case.body)
+    body: bytes | str | None = case.body
     if case.body is not None and _is_unambiguous_json(case.body):
         with suppress(ValueError):  # Python reads no integer of more than 4,300 digits
             body = json.dumps(json.loads(case.body), sort_keys=True)
@@ -292,12 +319,12 @@ def _first_new_cases(cases: Iterable[Case], count: int, earlier: Iterable[Case])
     A request is new if it is none of the `earlier` ones, and none of the cases before it.
     """
     new: list[Case] = []
-    requests = {_request_of(case) for case in earlier}
+    requests = {_comparable_request(case) for case in earlier}
     for case in cases:
         if len(new) == count:
             break
-        if _request_of(case) not in requests:
-            requests.add(_request_of(case))
+        if _comparable_request(case) not in requests:
+            requests.add(_comparable_request(case))
             new.append(case)
     return new
 

@@ -11,9 +11,8 @@ the same in every run.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise, product
+from itertools import cycle, islice, pairwise, product
 from typing import Any
 
 from hypothesis import strategies as st
@@ -28,7 +27,7 @@ from tests.traffic.case import (
     Members,
     harmless_path_parameter,
     has_permitted_amounts,
-    names_of_own_account,
+    members_with_account_of_profile,
     usual_body,
     with_synthetic_identifiers,
 )
@@ -86,8 +85,8 @@ _PLAUSIBLE: Sequence[tuple[Any, Any, str]] = (
     ("NaN", "1767225600000", "9" * 20),
 )
 """Amounts, dates and texts that a service may accept, so that it reads a body to its end although all of its members
-are unusual. One body then tries a value of each member. A row has values that a service is likely to accept together.
-"""
+are unusual. One body then tries a value of each member. A row has an amount, a date and a text that a service is likely
+to accept together."""
 _ODD_NAMES = {"": 1, "__proto__": {}, "VALUE": 1, "PIXKEY": SYNTHETIC_PREFIX}
 """Members whose names are empty, have a meaning in JavaScript, or differ from a documented one in letter case."""
 
@@ -103,55 +102,92 @@ def registrations_of_another_type(profile: Profile) -> list[Case]:
     bodies: list[Members] = []
     for key_type, keys in _KEYS_OF_ANOTHER_TYPE.items():
         bodies += [{"account": _USUAL, "pixKeyType": key_type, "pixKey": key} for key in keys]
-    return _harmless_cases(bodies, "registerPixKey", profile)
+    return _cases_with_bodies(bodies, "registerPixKey", profile)
 
 
-def transfers_of_every_run(operation: str, profile: Profile) -> list[Case]:
-    """Transfers with several unusual members that are the same in every run, because nothing in them is drawn.
+def fixed_transfers(operation: str, profile: Profile) -> list[Case]:
+    """Transfers with several unusual members that are the same for each seed, because nothing in them is drawn.
 
-    They are combinations that a drawn body seldom has: two members that are missing or null while all others are
-    usual, two accounts that are equal, values that a service accepts together.
+    They are combinations that a drawn body seldom has, such as two members that are null while all others are usual.
+    Services treat all transfers alike, so the operations share the combinations that need many requests.
     """
     members = _usual_members(operation, profile)
-    own_account = names_of_own_account(operation, profile)
-    others = [name for name in members if name not in own_account]
-    payee = others[:1]  # a list with its name; empty if the body of the profile names only the own account
-    texts = [name for name in others if isinstance(members[name], str)]
-    bodies = _alike(members)
-    # Half of a surrogate pair is tried alone, because many services refuse the whole body for it.
-    bodies += [{name: HALF_A_PAIR} for name in texts[-1:]]
+    account_members = members_with_account_of_profile(operation, profile)  # such as ["from"]; empty outside a sandbox
+    others = [name for name in members if name not in account_members]
+    changes = [*_all_members_alike(members), *_half_a_pair(others, members)]
     if operation in MEMBERS_OF_ANOTHER_OPERATION:
-        amount_alone = {name: _MISSING for name in members if name != AMOUNT}
-        bodies += [amount_alone, *_pairs_left_out(others[-2:]), *_plausible(others, payee)]
+        changes += _amount_alone_and_plausible_values(members, others)
     else:
-        bodies += [dict.fromkeys(others, None), *_pairs_left_out(others), _ODD_NAMES]
-        # The account that pays gets the money.
-        bodies += [dict.fromkeys(payee, members[name]) for name in own_account]
+        changes += _pairs_odd_names_and_payer_as_payee(members, others, account_members)
     usual = dict.fromkeys(members, _USUAL)
-    return _harmless_cases([{**usual, **body} for body in bodies], operation, profile)
+    return _cases_with_bodies([{**usual, **change} for change in changes], operation, profile)
 
 
-def _alike(names: Iterable[str]) -> list[Members]:
-    """Bodies whose members all have the same value."""
-    return [dict.fromkeys(names, value) for value in _ALIKE]
+# Each of the following functions returns changes of a usual body. {"to": None} is a change after which `to` is null.
+# `members` is the usual body. `others` are the names of its members, without the one that names the account of the
+# profile.
 
 
-def _pairs_left_out(names: Iterable[str]) -> list[Members]:
-    """Neighbouring members of these names that are null, and the same members missing."""
+def _all_members_alike(members: Iterable[str]) -> list[Members]:
+    """Changes after which all members have the same value: all null, all empty, or all missing."""
+    return [dict.fromkeys(members, value) for value in _ALIKE]
+
+
+def _half_a_pair(others: Iterable[str], members: Members) -> list[Members]:
+    """One change, in which the last member with a text has half of a surrogate pair; none if no member has a text.
+
+    Half of a surrogate pair is a character that JSON can write and no encoding of texts can. The other members
+    stay usual, because many services refuse the whole body for such a text.
+    """
+    texts = [name for name in others if isinstance(members[name], str)]
+    return [{name: HALF_A_PAIR} for name in texts[-1:]]
+
+
+def _amount_alone_and_plausible_values(members: Iterable[str], others: Sequence[str]) -> list[Members]:
+    """Changes for the transfers of `MEMBERS_OF_ANOTHER_OPERATION`, such as transferP2p.
+
+    - Only the amount is there.
+    - The last two members are null, or missing.
+    - All members are unusual, with values that a service may accept together.
+    """
+    amount_alone = {name: _MISSING for name in members if name != AMOUNT}
+    return [amount_alone, *_neighbours_null_or_missing(others[-2:]), *_plausible(others)]
+
+
+def _pairs_odd_names_and_payer_as_payee(
+    members: Members, others: Sequence[str], account_members: Iterable[str]
+) -> list[Members]:
+    """Changes for all other transfers, such as createPix.
+
+    - All members but the account of the profile are null, so that a service finds the account and reads on.
+    - Two neighbouring members are null, or missing.
+    - Members with odd names are added.
+    - The payee is the payer: the account of the profile gets its own money. A service may lock the account twice.
+    """
+    all_others_null = dict.fromkeys(others, None)
+    payee = others[:1]  # the name of the member as a list, such as ["to"]; empty if there is no other member
+    payer_as_payee = [dict.fromkeys(payee, members[name]) for name in account_members]
+    return [all_others_null, *_neighbours_null_or_missing(others), _ODD_NAMES, *payer_as_payee]
+
+
+def _neighbours_null_or_missing(names: Iterable[str]) -> list[Members]:
+    """Changes in which two members that follow each other in `names` are both null, or both missing."""
     return [dict.fromkeys(pair, value) for pair, value in product(pairwise(names), (None, _MISSING))]
 
 
-def _plausible(names: Sequence[str], payee: Sequence[str]) -> list[Members]:
-    """Bodies in which each of these members has a plausible value: one body for each row of the table.
+def _plausible(names: Sequence[str]) -> list[Members]:
+    """Changes in which each of these members has a plausible value: one change for each row of `_PLAUSIBLE`.
 
-    `payee` is the list with the name of the member that names who gets the money. It has the text of the next row.
+    The first member, such as `to`, has the text of the next row, and other members the text of the row itself. So one
+    body tries two texts, and a text is tried in both members without being in both at once.
     """
-    bodies: list[Members] = []
+    changes: list[Members] = []
     for index, (amount, date, text) in enumerate(_PLAUSIBLE):
-        _, _, text_of_next_row = _PLAUSIBLE[(index + 1) % len(_PLAUSIBLE)]
-        values = {AMOUNT: amount, "date": date, **dict.fromkeys(payee, text_of_next_row)}
-        bodies.append({name: values.get(name, text) for name in names})
-    return bodies
+        index_of_next_row = (index + 1) % len(_PLAUSIBLE)  # after the last row comes the first one
+        _, _, text_of_next_row = _PLAUSIBLE[index_of_next_row]
+        values = {AMOUNT: amount, "date": date, **dict.fromkeys(names[:1], text_of_next_row)}
+        changes.append({name: values.get(name, text) for name in names})
+    return changes
 
 
 @st.composite
@@ -167,10 +203,11 @@ def rounds(draw: st.DrawFn, operation: str, profile: Profile, values: Sequence[A
     orders = draw(st.lists(one_order, min_size=len(members), max_size=len(members), unique=True))
     values_by_name = {}
     for name, order in zip(members, orders, strict=True):
-        values_of_member = _values_of(operation, name, values)
+        values_of_member = _values_for_member(operation, name, values)
         values_by_name[name] = [values_of_member[index] for index in order]
-    bodies = _bodies_of_round(values_by_name, names_of_own_account(operation, profile))
-    return tuple(_harmless_cases(bodies, operation, profile))
+    account_members = members_with_account_of_profile(operation, profile)
+    bodies = _bodies_of_round(values_by_name, account_members)
+    return tuple(_cases_with_bodies(bodies, operation, profile))
 
 
 def _usual_members(operation: str, profile: Profile) -> Members:
@@ -178,11 +215,11 @@ def _usual_members(operation: str, profile: Profile) -> Members:
     return usual_body(operation, profile) or {}
 
 
-def _harmless_cases(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
-    """A request for each of these bodies whose amounts are permitted. The requests can do no harm.
+def _cases_with_bodies(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
+    """A request for each of these bodies, if its amounts are permitted. The requests are not sent yet.
 
-    A made-up text replaces every text that may name somebody. The requests are not sent yet. The markers for a usual
-    value and for a missing member are replaced before.
+    A made-up text replaces every text that may name somebody, so the requests can do no harm. The markers in the bodies
+    are replaced before: _USUAL by the usual value of the member, and a member with _MISSING is left out.
     """
     path_parameter = harmless_path_parameter(operation, profile)
     members = _usual_members(operation, profile)
@@ -195,29 +232,28 @@ def _harmless_cases(bodies: Iterable[Members], operation: str, profile: Profile)
     return cases
 
 
-def _bodies_of_round(values_by_name: dict[str, list[Any]], own_account: Collection[str]) -> Iterator[Members]:
+def _bodies_of_round(values_by_name: dict[str, list[Any]], account_members: Collection[str]) -> Iterator[Members]:
     """The bodies of one round, with markers: the first has the first value of each member, and so on.
 
-    `own_account` are the names of the members that name an account of the profile. In every second body they have it,
-    because a service may look it up before it reads the others.
+    `account_members` are the names of the members that usually name an account of the profile, such as ["from"]. In
+    every second body they keep it, because a service may look the account up before it reads the other members.
     """
     for index, values in enumerate(zip(*values_by_name.values(), strict=True)):
         value_by_name = dict(zip(values_by_name, values, strict=True))
         is_every_second_body = index % 2 == 1
         if is_every_second_body:
-            value_by_name |= dict.fromkeys(own_account, _USUAL)
+            value_by_name |= dict.fromkeys(account_members, _USUAL)
         yield value_by_name
 
 
-def _values_of(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any]:
-    """The values that a member of the body has, one for each request of a round: `values`, if it is no key type.
+def _values_for_member(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any]:
+    """The values that a member has in the requests of one round, one for each request: `values`, if it is no key type.
 
-    A key type has documented types instead, again and again. A service would refuse an undocumented type before it
-    reads the other members.
+    A key type has the documented types instead, one after the other and then again from the first one. A service would
+    refuse an undocumented type before it reads the other members.
     """
     if operation == "registerPixKey" and name == "pixKeyType":
-        times = math.ceil(len(values) / len(TYPES_EXCEPT_RANDOM))
-        return (TYPES_EXCEPT_RANDOM * times)[: len(values)]
+        return tuple(islice(cycle(TYPES_EXCEPT_RANDOM), len(values)))
     return values
 
 

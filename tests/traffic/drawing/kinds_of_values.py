@@ -1,4 +1,4 @@
-"""The kinds of the values in a request, such as "digits" and "long". Of requests with the same kinds, one is sent.
+"""The kinds of the values in a request, such as "zero" and "missing". Of requests with the same kinds, one is sent.
 
 If a service is faulty for one value of a kind, it is probably faulty for all values of the kind.
 """
@@ -15,7 +15,7 @@ from tests.traffic.case import AMOUNT, DOCUMENTED_MEMBERS, TYPES_EXCEPT_RANDOM, 
 from tests.traffic.drawing.member_schemas import MEMBERS_OF_ANOTHER_OPERATION
 from tests.traffic.unusual_texts import LENGTHS
 
-_SIZES = (
+_BOUNDS = (
     0.005,  # less than a cent
     1_000,
     2**31,  # 32 bits
@@ -24,18 +24,19 @@ _SIZES = (
     2**53 - 1,  # the largest integer that a double holds exactly
     2**63,  # 64 bits
 )
-"""Limits between the sizes of numbers."""
+"""Bounds between the sizes of numbers: a number has another size if it is above another bound."""
 _SHORT_NUMBER_OR_DATE = re.compile(r"[0-9][0-9.,/:TZ+-]{0,29}")
 """A number or a date as text: digits with signs between them. At most 30 characters is a choice."""
 _Kinds = dict[str, str]
-"""By member of the body, the kind of its value, such as "digits" or "zero". The empty name stands for the path
+"""By member of the body, the kind of its value, such as "zero" or "missing". The empty name stands for the path
 parameter."""
 
 
 def kinds_of_values(case: Case) -> _Kinds:
-    """The kind of each value in a case (a request): {"": "digits", "pixKey": "long", "account": "missing"}.
+    """The kind of each value in a case (a request): {"": "7", "pixKeyType": "PHONE", "account": "missing"}.
 
-    The empty name means the path parameter. Of requests whose values are of the same kinds, only the first is sent.
+    The empty name means the path parameter. If the body is no object, its kind stands under the name "body". Of
+    requests whose values are of the same kinds, only the first is sent.
     """
     kinds = {"": _kind_of_value(case.path_parameter)}
     body = json.loads(case.body) if case.body else None
@@ -49,17 +50,24 @@ def kinds_of_values(case: Case) -> _Kinds:
 
 
 def _kind_of_member(operation: str, name: str, value: Any) -> str:
-    """The kind of the value of a member. All values of a wrong type are one kind if another operation gets each."""
-    wrong_types = MEMBERS_OF_ANOTHER_OPERATION.get(operation, {})
-    usual_type = str if name not in (AMOUNT, "date") else int | float
-    is_of_wrong_type = value is not None and (isinstance(value, bool) or not isinstance(value, usual_type))
-    if name in wrong_types and is_of_wrong_type:
-        return "of a wrong type"
-    return _kind_of_value(value)
+    """The kind of the value of a member, such as "zero".
+
+    All values of a wrong type are of one kind if another operation gets each of them. Null does not count as a wrong
+    type: a service may take it for a missing member, so each operation gets it.
+    """
+    if value is None or name not in MEMBERS_OF_ANOTHER_OPERATION.get(operation, {}):
+        return _kind_of_value(value)
+    usually_a_number = name in (AMOUNT, "date")  # a date is usually in milliseconds since 1970
+    usual_type = int | float if usually_a_number else str
+    if isinstance(value, usual_type) and not isinstance(value, bool):  # Python counts booleans among the integers
+        return _kind_of_value(value)
+    return "of a wrong type"
 
 
 def _kind_of_value(value: Any) -> str:
-    """The kind of a value of a JSON body or a path, such as "digits". Only one value of each kind is sent.
+    """The kind of a value of a JSON body or a path, such as "zero" or "list with content" (an array with items).
+
+    Only one value of each kind is sent.
 
     If a service is faulty for one value of a kind, it is probably faulty for all values of the kind.
     """
@@ -69,19 +77,25 @@ def _kind_of_value(value: Any) -> str:
         return repr(value)
     if isinstance(value, int | float):
         return _kind_of_number(value)
-    has_content = " with content" if value else ""
-    return f"{type(value).__name__}{has_content}"
+    ending = " with content" if value else ""
+    return f"{type(value).__name__}{ending}"  # "NoneType" is null, "list" an empty array, "dict" an empty object
 
 
 def _kind_of_text(text: str) -> str:
-    """The kind of a text, such as "digits". The first of these that applies. Only one text of each kind is sent."""
+    """The kind of a text. Only one text of each kind is sent.
+
+    - A key type, the empty text, a short number or a date is a kind of its own, because a service may treat each of
+      them in its own way. Such a kind is the text itself: "PHONE", "7", "2026-02-30".
+    - The kind of any other text tells whether it has the prefix, which sorts of characters it has, and which of the
+      lengths in `LENGTHS` it reaches: "pixconf-Ll in ASCII, at least 255 characters" for 255 small letters.
+    """
     if text in TYPES_EXCEPT_RANDOM or text == "" or _SHORT_NUMBER_OR_DATE.fullmatch(text):
-        return text  # a service may treat each of these in a way of its own
+        return text
     prefix = SYNTHETIC_PREFIX if text.startswith(SYNTHETIC_PREFIX) else ""
     sorts_of_characters = {_sort_of_character(character) for character in text.replace(SYNTHETIC_PREFIX, "")}
-    limits_reached = [limit for limit in LENGTHS if len(text) >= limit]
-    length = f", at least {max(limits_reached)} characters" if limits_reached else ""
-    return prefix + " and ".join(sorted(sorts_of_characters)) + length
+    lengths_reached = [length for length in LENGTHS if len(text) >= length]
+    ending = f", at least {max(lengths_reached)} characters" if lengths_reached else ""
+    return prefix + " and ".join(sorted(sorts_of_characters)) + ending
 
 
 def _sort_of_character(character: str) -> str:
@@ -92,8 +106,9 @@ def _sort_of_character(character: str) -> str:
 def _kind_of_number(number: float) -> str:
     """The kind of a number: "zero", "negative", or the type and size of a positive one, such as "int of size 1".
 
-    The size is the number of limits in `_SIZES` (less than a cent, a thousand, 32 bits and so on) that the number
-    exceeds. For example, 12 exceeds one of them, and 2**64 exceeds all. A fraction of a cent is of another type.
+    The size tells how many of the bounds in `_BOUNDS` (less than a cent, a thousand, 32 bits and so on) are below the
+    number: one for 12, and all for 2**64. The type is "int", "float" or, for a number such as 0.125 that is not in
+    whole cents, "fraction of a cent".
     """
     if number == 0:
         return "zero"
@@ -102,5 +117,5 @@ def _kind_of_number(number: float) -> str:
     type_of_number = type(number).__name__
     if number != round(number, 2):
         type_of_number = "fraction of a cent"
-    limits_exceeded = [limit for limit in _SIZES if number > limit]
-    return f"{type_of_number} of size {len(limits_exceeded)}"
+    bounds_below = [bound for bound in _BOUNDS if bound < number]
+    return f"{type_of_number} of size {len(bounds_below)}"

@@ -16,7 +16,7 @@ from typing import Any
 
 from environments.profiles.model import Profile
 from spec.interface import SYNTHETIC_PREFIX
-from tests.traffic.case import AMOUNT, TYPES_EXCEPT_RANDOM, greatest_amount, names_of_own_account
+from tests.traffic.case import AMOUNT, TYPES_EXCEPT_RANDOM, greatest_amount, members_with_account_of_profile
 from tests.traffic.unusual_texts import (
     ALL_PRINTABLE,
     ALL_SPECIAL,
@@ -35,9 +35,9 @@ JsonSchema = dict[str, Any]
 _NO_TEXT: tuple[Any, ...] = (None, 0, [])
 """Values that are no text. The coverage phase adds a negative number, false, an array with items and an empty object.
 """
-_OWN_ACCOUNT: JsonSchema = {"enum": [None, "", ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG]}
-"""The member that names the account of the caller. A service looks it up, so few values show more than that it is
-unknown."""
+_ACCOUNT_OF_PROFILE: JsonSchema = {"enum": [None, "", ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG]}
+"""The member that usually names an account of the profile. A service looks the account up, so few values show more than
+that it is unknown."""
 _TEXT: JsonSchema = {
     "enum": [
         *_NO_TEXT,
@@ -115,15 +115,20 @@ def _schemas_of_unusual_values(operation: str, name: str, usual_value: Any, prof
         return _AMOUNT if profile.is_sandbox else _permitted_amounts(operation, profile)
     if name == "date":
         return _DATE
-    if name in names_of_own_account(operation, profile):
-        return [_OWN_ACCOUNT]
+    if name in members_with_account_of_profile(operation, profile):
+        return [_ACCOUNT_OF_PROFILE]
     return [_TEXT] if isinstance(usual_value, str) else [_NUMBER]
 
 
 def _permitted_amounts(operation: str, profile: Profile) -> Sequence[JsonSchema]:
-    """The JSON schemas of amounts that may be sent outside a sandbox: above 0, at most the amount of the profile."""
-    number = {"type": "number", "exclusiveMinimum": 0, "maximum": greatest_amount(operation, profile)}
-    return [number, {"enum": [None, "", ONE_DIGIT, [], {}]}]
+    """The JSON schemas of the amounts outside a sandbox: permitted numbers, and values that are no numbers.
+
+    A number is above 0 and at most the amount of the profile. The other values are null, texts, an array and an object.
+    The text "7" becomes "pixconf-7" before it is sent. No value is true, because a service may read true as 1.
+    """
+    permitted_number = {"type": "number", "exclusiveMinimum": 0, "maximum": greatest_amount(operation, profile)}
+    no_number: JsonSchema = {"enum": [None, "", ONE_DIGIT, [], {}]}
+    return [permitted_number, no_number]
 
 
 def is_key_type(operation: str, name: str) -> bool:

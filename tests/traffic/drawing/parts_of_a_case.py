@@ -19,7 +19,7 @@ from spec.json_text import as_bytes
 from tests.traffic.case import (
     Case,
     synthetic_path_parameter,
-    texts_that_name_own_account,
+    texts_with_account_of_profile,
     with_synthetic_identifiers,
 )
 from tests.traffic.drawing.schema import example_of_path_parameter
@@ -33,10 +33,10 @@ than a search may send. With 80 instead of 8, a percent sign among 44 characters
 def parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
     """A Hypothesis strategy for smaller requests: parts of `case`, with some of its members, items and characters.
 
-    A part of a text may name somebody, so each text gets its prefix again. But the account of the profile that pays
-    stays whole, because the service may look it up before it reads the rest.
+    A part of a text may name somebody, so each text gets its prefix again. But a text with the account of the
+    profile (on a sandbox, the payer) stays whole, because the service may look the account up before it reads the rest.
     """
-    own = texts_that_name_own_account(case.operation, profile)
+    whole = texts_with_account_of_profile(case.operation, profile)
 
     @st.composite
     def parts(draw: st.DrawFn) -> Case:
@@ -45,7 +45,8 @@ def parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
         if isinstance(path_parameter, str) and path_parameter != example_of_path_parameter(case.operation, profile):
             path_parameter = synthetic_path_parameter(case.operation, _part_of(draw, path_parameter), profile)
         if body:
-            body = as_bytes(with_synthetic_identifiers(_part_of(draw, json.loads(body), own), case.operation, profile))
+            part_of_body = _part_of(draw, json.loads(body), whole)
+            body = as_bytes(with_synthetic_identifiers(part_of_body, case.operation, profile))
         return replace(case, path_parameter=path_parameter, body=body)
 
     return parts()

@@ -30,7 +30,7 @@ from tests.traffic.case import (
     Members,
     harmless_path_parameter,
     has_permitted_amounts,
-    names_of_own_account,
+    members_with_account_of_profile,
     synthetic_path_parameter,
     usual_body,
     with_synthetic_identifiers,
@@ -194,18 +194,24 @@ def example_of_path_parameter(operation: str, profile: Profile) -> str | None:
 
 
 def _register_hooks(schema: Any, profile: Profile) -> None:
-    """Register the hooks with Schemathesis. One makes drawn bodies show more, and two keep drawn requests harmless.
+    """Register three hooks: functions that Schemathesis calls while it draws a request.
 
-    The hook `filter_case` leaves out requests that may never be sent. The hook `map_case` replaces everything that may
-    name somebody by a made-up text. Each request is checked two more times: by `harmless_cases` in `case.py`, and by
-    the door (the only module that sends requests).
+    - `flatmap_body` puts usual values into some drawn bodies, because a service may refuse a body at its first wrong
+      member, and then the other members show nothing.
+    - `filter_case` leaves out a request whose amount is not permitted, or whose body is not JSON.
+    - `map_case` replaces everything that may name somebody by a made-up text.
+
+    The last two keep drawn requests harmless. Each request is checked two more times: by `harmless_cases` in `case.py`,
+    and by the door (the only module that sends requests).
     """
 
     @schema.hook  # type: ignore[untyped-decorator]
     def flatmap_body(context: Any, body: Any) -> st.SearchStrategy[Any]:
         """A Hypothesis strategy for the drawn body, and for the same body in which usual values replace drawn ones."""
         operation = str(context.operation.definition.raw["operationId"])
-        return _with_usual_members(body, usual_body(operation, profile) or {}, names_of_own_account(operation, profile))
+        usual_members = usual_body(operation, profile) or {}
+        account_members = members_with_account_of_profile(operation, profile)
+        return _with_usual_members(body, usual_members, account_members)
 
     @schema.hook  # type: ignore[untyped-decorator]
     def filter_case(context: Any, case: SchemaCase[Any]) -> bool:
@@ -226,7 +232,7 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
         """
         operation = _operation_of(case)
         for name, value in case.path_parameters.items():
-            text = unquote(str(value))
+            text = unquote(str(value))  # Schemathesis percent-encodes path parameters: "%3A" is ":"
             is_usual = text == example_of_path_parameter(operation, profile)
             may_stay = is_usual and operation not in READ_OPERATIONS
             case.path_parameters[name] = text if may_stay else synthetic_path_parameter(operation, text, profile)
@@ -235,21 +241,22 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
         return case
 
 
-def _with_usual_members(body: Any, usual_members: Members, own_account: Collection[str]) -> st.SearchStrategy[Any]:
+def _with_usual_members(body: Any, usual_members: Members, account_members: Collection[str]) -> st.SearchStrategy[Any]:
     """A Hypothesis strategy for a drawn body, in which usual values replace none, some or almost all drawn ones.
 
-    A service may look up the account of the caller before it reads other members, and it may refuse a body at the first
-    member that is wrong. `own_account` are the names of the members that name this account. Usual values replace:
+    A service may look up the account of the profile before it reads other members, and it may refuse a body at the
+    first member that is wrong. `account_members` are the names of the members that usually name this account, such as
+    ["from"]. Usual values replace:
 
-    - none,
+    - no member,
     - the account,
     - the account, and all other members but one.
     """
     unusual = [name for name in body if body[name] != usual_members.get(name)] if isinstance(body, dict) else []
     bodies = [body]
     if unusual:
-        bodies.append({**body, **{name: usual_members[name] for name in own_account}})
-        bodies += [{**usual_members, name: body[name]} for name in unusual if name not in own_account]
+        bodies.append({**body, **{name: usual_members[name] for name in account_members}})
+        bodies += [{**usual_members, name: body[name]} for name in unusual if name not in account_members]
     return st.sampled_from(bodies)
 
 

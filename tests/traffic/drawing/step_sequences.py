@@ -64,12 +64,12 @@ def _with_most_patterns(
     return chosen
 
 
-def search_for_shorter_sequence(steps: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> None:
+def search_for_shorter_sequence(steps: Sequence[T], shows_finding: Callable[[Sequence[T]], bool]) -> None:
     """Have Hypothesis search for the shortest part of a sequence that still shows a finding, a deviation.
 
     A part has some of the steps. It ends with the last step, because the answer to this step shows the finding.
-    Hypothesis calls `shows` with one part after the other: it sends the part, and returns True if an answer shows the
-    finding. It must return the same for equal parts.
+    Hypothesis calls `shows_finding` with one part after the other: it sends the part, and returns True if an answer
+    shows the finding. It must return the same for equal parts.
     """
 
     @st.composite
@@ -77,4 +77,4 @@ def search_for_shorter_sequence(steps: Sequence[T], shows: Callable[[Sequence[T]
         """A Hypothesis strategy for parts of the sequence: some of the steps, and always the last one."""
         return (*(step for step in steps[:-1] if draw(IS_KEPT)), steps[-1])
 
-    search_for_smallest(parts(), shows)
+    search_for_smallest(parts(), shows_finding)

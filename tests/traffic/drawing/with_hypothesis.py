@@ -40,7 +40,7 @@ class _ReproducibleProvider(HypothesisProvider):
 _BACKEND = "pixconf"
 AVAILABLE_PROVIDERS[_BACKEND] = _ReproducibleProvider
 hypothesis.configuration.set_hypothesis_home_dir(RUNS / ".hypothesis")
-_FIRST_PARTS = 10
+_PARTS_BEFORE_SHRINKING = 10
 """Parts of a case that are drawn before Hypothesis begins to shrink. If none of them shows the finding, the search
 ends, so that a fault which shows only in the whole costs few requests."""
 _ATTEMPTS = 3
@@ -79,12 +79,16 @@ def distinct_values(strategy: st.SearchStrategy[T], seed: str, count: int, exclu
     return list(values)
 
 
-def search_for_smallest(strategy: st.SearchStrategy[T], shows: Callable[[T], bool]) -> None:
-    """Have Hypothesis search for the smallest value of a strategy for which `shows` returns True.
+def search_for_smallest(strategy: st.SearchStrategy[T], shows_finding: Callable[[T], bool]) -> None:
+    """Have Hypothesis search for the smallest value of a strategy, such as a part of a request, that shows a finding.
 
-    Nothing is returned, because `shows` has seen the smallest value.
+    A finding is a deviation of the service. Hypothesis calls `shows_finding` with one value after the other: it sends
+    the value, and returns True if the answer shows the finding. Nothing is returned here, because `shows_finding` has
+    received the smallest value. If none of the first values shows the finding (`_PARTS_BEFORE_SHRINKING`), the search
+    ends.
     """
-    search = settings(_SETTINGS, phases=(Phase.generate, Phase.shrink), max_examples=_FIRST_PARTS)
+    search = settings(_SETTINGS, phases=(Phase.generate, Phase.shrink), max_examples=_PARTS_BEFORE_SHRINKING)
+    # `NoSuchExample` means that none of the first values shows the finding.
     with suppress(NoSuchExample), warnings.catch_warnings():
         warnings.simplefilter("ignore", HypothesisWarning)  # it warns of long texts
-        hypothesis.find(strategy, shows, settings=search, random=Random(0))
+        hypothesis.find(strategy, shows_finding, settings=search, random=Random(0))

@@ -17,10 +17,10 @@ from tests.traffic.case import harmless_cases, usual_body
 from tests.traffic.drawing.combining import (
     VALUES,
     VALUES_OF_FURTHER_ROUNDS,
+    fixed_transfers,
     has_several_members,
     registrations_of_another_type,
     rounds,
-    transfers_of_every_run,
 )
 
 WITH_SEVERAL_MEMBERS = ["registerPixKey", *PREPARING_OPERATIONS]
@@ -41,11 +41,11 @@ def drawn_round(operation, values, profile=SANDBOX, seed=1):
     return drawn[1]
 
 
-def of_every_run(operation, profile):
-    """The requests with several unusual members that are the same in every run."""
+def not_drawn(operation, profile):
+    """The requests with several unusual members that are the same for each seed, because nothing in them is drawn."""
     if operation == "registerPixKey":
         return registrations_of_another_type(profile)
-    return transfers_of_every_run(operation, profile)
+    return fixed_transfers(operation, profile)
 
 
 def bodies_of(cases):
@@ -60,7 +60,7 @@ def test_all_members_of_some_bodies_are_alike(operation, value):
 
     A service may compare two members.
     """
-    bodies = bodies_of(transfers_of_every_run(operation, SANDBOX))
+    bodies = bodies_of(fixed_transfers(operation, SANDBOX))
 
     assert dict.fromkeys(usual_body(operation, SANDBOX), value) in bodies
 
@@ -73,7 +73,7 @@ def test_two_members_alone_are_null_or_missing(operation, value):
     The other members are usual, so that a service gets as far as these two.
     """
     usual = usual_body(operation, SANDBOX)
-    bodies = bodies_of(transfers_of_every_run(operation, SANDBOX))
+    bodies = bodies_of(fixed_transfers(operation, SANDBOX))
     bodies_with_two = []
     for body in bodies:
         changed = [name for name in usual if body.get(name, "missing") == value]
@@ -85,12 +85,16 @@ def test_two_members_alone_are_null_or_missing(operation, value):
 
 
 @pytest.mark.parametrize("operation", ["createPix", "transferExternal"])
-def test_the_account_that_pays_gets_money(operation):
-    """On a sandbox a transfer is prepared from an account to itself, because a service may lock the account twice."""
-    own_account = SANDBOX.accounts[0]
-    values = [list(body.values()) for body in bodies_of(transfers_of_every_run(operation, SANDBOX))]
+def test_the_payer_is_also_the_payee(operation):
+    """On a sandbox a transfer is prepared from an account to itself, because a service may lock the account twice.
 
-    assert 2 in [values_of_body.count(own_account) for values_of_body in values]
+    Services treat all transfers alike, so the two other operations do not get such a request.
+    """
+    account = SANDBOX.accounts[0]
+    values = [list(body.values()) for body in bodies_of(fixed_transfers(operation, SANDBOX))]
+    times_in_each_body = [values_of_body.count(account) for values_of_body in values]
+
+    assert 2 in times_in_each_body
 
 
 def test_each_type_of_key_has_keys_that_do_not_fit():
@@ -110,7 +114,7 @@ def test_a_round_has_each_value_in_each_member(operation):
     """In one round of requests each member is at least once a text, at least once a number, and at least once null or
     missing.
 
-    For the account that pays, some bodies have the usual value instead.
+    In some bodies the member with the payer has its usual value instead.
     """
     types_by_member = defaultdict(set)
     for body in bodies_of(drawn_round(operation, VALUES_OF_FURTHER_ROUNDS)):
@@ -148,25 +152,30 @@ def test_a_seed_repeats_the_round(operation):
 
 @pytest.mark.parametrize("operation", WITH_SEVERAL_MEMBERS)
 def test_off_a_sandbox_the_last_check_leaves_out_no_request(operation):
-    """Off a sandbox a round has only requests that may be sent: `harmless_cases`, the last check of them, leaves none out.
+    """Off a sandbox all requests with several unusual members may be sent: the last check of them leaves none out.
 
-    Other requests are left out before, such as those whose amount the profile does not permit. So a round is smaller than
-    on a sandbox, but has more than a third of its requests.
+    The last check is `harmless_cases`. It leaves none out because a round, a list of requests in which each member has each
+    value once, lacks the others from the beginning, such as those whose amount the profile does not permit. On a sandbox a
+    round has one request for each value. More than a third of them remain.
     """
-    cases = [*of_every_run(operation, BANK), *drawn_round(operation, VALUES, BANK)]
+    cases_of_round = drawn_round(operation, VALUES, BANK)
+    cases = [*not_drawn(operation, BANK), *cases_of_round]
     cases_that_may_be_sent = list(harmless_cases(cases, BANK))
 
     assert len(cases_that_may_be_sent) == len(cases)
-    assert len(cases) > len(VALUES) / 3
+    assert len(cases_of_round) > len(VALUES) / 3
 
 
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
-def test_off_a_sandbox_no_transfer_of_a_round_names_the_account_that_pays(operation):
-    """Off a sandbox no transfer with several unusual members names the account of the profile, ac-0001."""
-    cases = [*of_every_run(operation, BANK), *drawn_round(operation, VALUES, BANK)]
-    bodies_with_the_account = [case.body for case in cases if b"ac-0001" in case.body]
+def test_off_a_sandbox_no_unusual_transfer_names_the_account_of_the_profile(operation):
+    """Off a sandbox no transfer with several unusual members names the account of the profile (ac-0001).
 
-    assert bodies_with_the_account == []
+    A service might execute the transfer, and then it would move real money of this account.
+    """
+    cases = [*not_drawn(operation, BANK), *drawn_round(operation, VALUES, BANK)]
+    bodies_with_account = [case.body for case in cases if b"ac-0001" in case.body]
+
+    assert bodies_with_account == []
 
 
 @pytest.mark.parametrize("operation", ["getBalance", "deletePixKey"])

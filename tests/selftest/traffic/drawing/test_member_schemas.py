@@ -24,21 +24,35 @@ def test_the_usual_value_is_the_first_one(operation):
         assert listed_values(schemas_of_member(operation, name, usual_value, SANDBOX))[0] == usual_value
 
 
-@pytest.mark.parametrize("length", [129, 255, 256, 5_000])
+@pytest.mark.parametrize(
+    "length",
+    [
+        pytest.param(129, id="129, one more than a column of 128 characters takes"),
+        pytest.param(255, id="255, as many as a column of 255 characters takes"),
+        pytest.param(256, id="256, one more than a column of 255 characters takes"),
+        pytest.param(5_000, id="5,000, more than a buffer of 4 KiB takes"),
+    ],
+)
 def test_a_text_has_lengths_around_usual_limits(length):
-    """A text has exactly so many characters with its prefix: one more than a usual limit, or as many as it permits."""
-    texts = [text for text in listed_values(schemas_of_member("createPix", "message", "text", SANDBOX)) if text]
+    """The member `message` gets a text with exactly so many characters. The prefix `pixconf-` counts, too."""
+    values = listed_values(schemas_of_member("createPix", "message", "text", SANDBOX))
+    lengths_of_texts = [len(value) for value in values if isinstance(value, str)]
 
-    assert length in [len(text) for text in texts if isinstance(text, str)]
+    assert length in lengths_of_texts
 
 
 def test_off_a_sandbox_an_amount_is_at_most_that_of_the_profile():
-    """Off a sandbox a number that is an amount is above 0 and at most the greatest amount of the profile, which is 3."""
-    schemas = schemas_of_member("transferInternal", "value", 3, BANK)
-    numbers = [schema for schema in schemas if schema.get("type") == "number"]
+    """Off a sandbox a number that is an amount is above 0 and at most the greatest amount of the profile, which is 3.
 
-    assert numbers == [{"type": "number", "exclusiveMinimum": 0, "maximum": 3}]
-    assert set(map(type, listed_values(schemas))) <= {int, type(None), str, list, dict}
+    Other values of the amount are the usual one (3), null, texts, an array and an object. No value is true or false,
+    because a service may read true as the amount 1.
+    """
+    schemas = schemas_of_member("transferInternal", "value", 3, BANK)
+    schemas_of_numbers = [schema for schema in schemas if schema.get("type") == "number"]
+    types_of_listed_values = {type(value) for value in listed_values(schemas)}
+
+    assert schemas_of_numbers == [{"type": "number", "exclusiveMinimum": 0, "maximum": 3}]
+    assert types_of_listed_values <= {int, type(None), str, list, dict}
 
 
 def test_members_that_another_operation_tries_have_few_values():
