@@ -105,7 +105,7 @@ for _name, (_type, _row, _alter) in _OF_SOME_TYPES.items():
         "one node of three", f"{_name}AtOneNode", f"One node of three: {_name}.", AltersAtOneNode, f"registerPixKey.{_row}",
         OPERATION="registerPixKey", strikes=_has_type(_type), alter=without_self(_alter),
         warns=("registerPixKey.Key.example",) if _row == "Key.type" else (),
-        SEED=4 if _type == "RANDOM" else 1,  # with 1 the node gets none of the RANDOM keys if one requirement is selected
+        SEED={"RANDOM": 4, "CNPJ": 2}.get(_type, 1),  # with 1 the node gets none if one requirement is selected
     )  # fmt: skip
 declare_mutant(
     "one node of three", "ExecutionUnmasksAtOneNode", "One node of three does not mask the document.", UnmasksAtOneNode,
@@ -130,7 +130,7 @@ declare_mutant(
 )  # fmt: skip
 for _operation, _seed, _status in (
     ("registerPixKey", 3, 404), ("getBalance", 4, 404), ("listEntries", 4, 404), ("listAccounts", 4, 404),
-    ("transferInternal", 1, 404), ("deletePixKey", 2, 405), ("listPixKeys", 1, 405),
+    ("transferInternal", 1, 404), ("deletePixKey", 2, 405), ("listPixKeys", 2, 405),
 ):  # fmt: skip
     declare_mutant(
         "one node of three", f"{_operation[0].upper()}{_operation[1:]}IsMissingAtOneNode",
