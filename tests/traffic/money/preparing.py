@@ -24,6 +24,7 @@ from spec.exchange import Exchange, Purpose
 from spec.facts import facts_as_text, facts_of
 from spec.json_text import is_number, leaves_of, read_json
 from spec.requirements import requirements
+from tests.traffic.case import AMOUNT
 from tests.traffic.together import Together
 
 _CODE = re.compile("[!-~]{1,200}")
@@ -31,8 +32,6 @@ _CODE = re.compile("[!-~]{1,200}")
 page."""
 _LONGEST_FACTS = 300
 """Characters of a note that say what an answer holds if it has no code: about three lines."""
-_AMOUNT = "value"
-"""The member of a body that has the amount, as the interface document names it for each transfer."""
 _TEXTS = ("description", "message")
 """Members of a body that have a text for people: the documented name, and that of the execution result."""
 
@@ -131,7 +130,7 @@ def _made_unusual(body: Any, unusual: UnusualTransfer) -> Any:
     if not isinstance(body, dict):
         return body
     if unusual is UnusualTransfer.SMALL:
-        return {name: 0.5 if name == _AMOUNT else value for name, value in body.items()}
+        return {name: 0.5 if name == AMOUNT else value for name, value in body.items()}
     if unusual is UnusualTransfer.WITHOUT_A_TEXT:
         return {name: value for name, value in body.items() if name not in _TEXTS}
     return {name: _SPECIAL_CHARACTERS if name in _TEXTS else value for name, value in body.items()}
@@ -173,7 +172,7 @@ def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
     amounts: set[object] = set()
     for preparation in preparations:
         for path, leaf in leaves_of(read_json(preparation.request.body).value):
-            is_named_value = path[-1:] == ("value",)  # the last name on the path
+            is_named_value = path[-1:] == (AMOUNT,)  # the last name on the path
             if is_named_value and is_number(leaf):
                 amounts.add(leaf)
     return amounts
