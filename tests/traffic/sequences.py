@@ -222,9 +222,9 @@ class SequenceSender:
             case Step.REGISTER_ELSEWHERE:
                 return self._register_elsewhere()
             case Step.DELETE_ELSEWHERE:
-                return self._delete_in_another_way(account=self._other_account)
+                return self._delete_elsewhere()
             case Step.DELETE_IN_CAPITALS:
-                return self._delete_in_another_way(in_capitals=True)
+                return self._delete_in_capitals()
             case Step.EXECUTE:
                 return self._execute()
             case Step.REFUSED_CALLER:
@@ -293,16 +293,27 @@ class SequenceSender:
             self.key_is_registered = False
         return exchange
 
-    def _delete_in_another_way(self, account: str | None = "", *, in_capitals: bool = False) -> Exchange | None:
-        """Name the key of the sequence in a deletion that the service may refuse, and return the exchange.
+    def _delete_elsewhere(self) -> Exchange | None:
+        """Send a deletion of the key at another account, and return the exchange. None if there is no such account."""
+        account = self._other_account
+        return self._delete_named_otherwise(self.key, account) if account else None
 
-        `account` is another account than that of the key; "" means that of the key. None if there is no such account,
-        if the key is not registered, or if the target is no sandbox.
-        """
-        if account is None or self.key is None or not self.key_is_registered or not self.profile.is_sandbox:
+    def _delete_in_capitals(self) -> Exchange | None:
+        """Send the deletion of the key in capital letters, and return the exchange. None if there is no key."""
+        if self.key is None:
             return None
-        key = replace(self.key, key=self.key.key.upper()) if in_capitals else self.key
-        exchange = self.registrar.delete(key, account or self.registrar.account, valid=False)
+        key_in_capitals = replace(self.key, key=self.key.key.upper())
+        return self._delete_named_otherwise(key_in_capitals, self.registrar.account)
+
+    def _delete_named_otherwise(self, key: PixKey | None, account: str) -> Exchange | None:
+        """Send a deletion that names the key of the sequence in another way, and return the exchange.
+
+        The service may refuse it. None if the key is not registered, or if the target is no sandbox.
+        """
+        may_be_sent = self.profile.is_sandbox and self.key_is_registered
+        if key is None or not may_be_sent:
+            return None
+        exchange = self.registrar.delete(key, account, valid=False)
         self.key_is_registered = not is_granted(exchange)  # if it is granted, nobody knows what it deleted
         return exchange
 
