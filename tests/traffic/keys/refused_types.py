@@ -48,6 +48,7 @@ from tests.traffic.keys.purposes import (
     valid_registrations,
 )
 from tests.traffic.keys.registrar import Registrar
+from tests.traffic.keys.types_refused_at_times import deviation_if_type_is_refused_at_times
 
 _OTHER_NAMES = {
     "pixKey": ("key", "PixKey", "pix_key", "chave"),
@@ -203,13 +204,17 @@ def judgement_on_key_type(log: Log, profile: Profile, key_type: str, why_not_tri
     """The judgement whether the service accepts one documented key type, by the registrations of the run.
 
     It holds if the service understood a registration of this type: it answered with a registration result, or said that
-    the key is registered already (409). A refusal proves a deviation only in some cases
+    the key is registered already (409). But it must not refuse the type at times (`types_refused_at_times.py`). A
+    refusal each time proves a deviation only in some cases
     (`_judgement_by_another_type`); otherwise the judgement is inconclusive. `why_not_tried` is the reason if no key
     of this type was registered.
     """
     registrations = _first_registrations_of(log, key_type)
     if not registrations:
         return inconclusive(why_not_tried)
+    refused_at_times = deviation_if_type_is_refused_at_times(log, key_type)
+    if refused_at_times is not None:
+        return refused_at_times
     understood = _understood_or_registered(log, profile, registrations)
     if understood:
         return holds(understood[0])
