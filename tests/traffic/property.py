@@ -88,7 +88,7 @@ class Generation:
         self._profile = profile
         self._reproduction = reproduction  # judges answers, and knows which deviations were seen twice
         self._operations_of_send_invalid = operations_of_send_invalid
-        self._examples: dict[str, int] = {}  # by operation, the number of requests to draw; 0 means the default
+        self._number_by_operation: dict[str, int] = {}  # how many requests are drawn; 0 means the default number
         self._seed = 0  # decides what is drawn
         self._drawing: Drawing | None = None  # draws with Schemathesis
         self._drawn: Future[list[Case]] | None = None  # the result of the thread that draws
@@ -102,7 +102,7 @@ class Generation:
         `examples` is the number of drawn requests, and of valid reads; 0 means the default numbers. With the same
         `seed`, the same requests are drawn.
         """
-        self._examples[operation] = examples
+        self._number_by_operation[operation] = examples
         self._seed = seed
 
     def begin(self, executor: Executor) -> None:
@@ -111,7 +111,7 @@ class Generation:
         Schemathesis is imported here, before the other thread starts, because CPython 3.11 fails if two threads parse
         Python at once (SystemError: AST constructor recursion depth mismatch).
         """
-        is_anything_to_draw = bool(self._examples)
+        is_anything_to_draw = bool(self._number_by_operation)
         if is_anything_to_draw:
             import tests.traffic.drawing.cases  # noqa: F401 - imports Schemathesis
 
@@ -119,14 +119,14 @@ class Generation:
 
     def _draw_all(self) -> list[Case]:
         """The requests to all operations for which `add_operation` was called. They are not sent yet."""
-        if not self._examples:
+        if not self._number_by_operation:
             return []
-        from tests.traffic.drawing.cases import Drawing
+        from tests.traffic.drawing.cases import Drawing  # not at the top, because it takes most of a second
 
         drawing = Drawing(self._profile)
-        self._drawing = drawing
+        self._drawing = drawing  # the search for smaller requests needs it again
         cases: list[Case] = []
-        for operation in self._examples:
+        for operation in self._number_by_operation:
             cases += self._cases_of(operation, drawing)
         return cases
 
@@ -135,7 +135,7 @@ class Generation:
 
         They are not sent yet. Requests that the profile does not permit are left out (`harmless_cases`).
         """
-        examples, profile = self._examples[operation], self._profile
+        examples, profile = self._number_by_operation[operation], self._profile
         if operation in READ_OPERATIONS:
             yield from _valid_reads(operation, profile, examples or _DEFAULT_READS)
         if operation in self._operations_of_send_invalid:
@@ -155,7 +155,7 @@ class Generation:
         cases: list[Case] = []
         for case in drawn:
             is_read = case.valid  # of the generated requests, only reads are valid
-            user_asks_for_a_number = bool(self._examples[case.operation])
+            user_asks_for_a_number = bool(self._number_by_operation[case.operation])
             if is_read and not user_asks_for_a_number:
                 self._reads.append(case)
             else:
@@ -199,7 +199,7 @@ class Generation:
         deviation, or until the limits of these searches are reached. Operations that may move money are left out.
         """
         requests_left = _MOST_SMALLER_IN_ALL
-        for operation in self._examples:
+        for operation in self._number_by_operation:
             if self._drawing is None or not _moves_no_money(operation, self._profile):
                 continue
             for requirement_id, finding, case in self.findings_of(operation).found_by_drawn_requests_alone():
