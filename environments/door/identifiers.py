@@ -236,19 +236,24 @@ class Identifiers:
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:
         """True if the request has the deletion body of the profile (the settings of the run), and this body has no key.
 
-        Some services have one key for each account, so a deletion need not name it. Somebody has written that body on
-        purpose. A request that was drawn at random (by Hypothesis or Schemathesis) never counts as such, even if it is
-        equal.
+        Some services have one key for each account, so a deletion need not name it. Such a body is permitted, because
+        the user has written it. A request that was drawn at random (by Hypothesis or Schemathesis) may have the same
+        body by chance. It is not permitted, because the user did not ask for it.
         """
-        is_generated = sending.intent.is_generated
         template = self._profile.requests.get("deletePixKey")
-        if is_generated or template is None or "{key}" in str(template.json):
+        if template is None or "{key}" in str(template.json):
             return False
-        bodies = [
-            fill(template.json, account=account, key="", type=key_type)
-            for account, key_type in product(self._profile.accounts, ("", *KEY_TYPES))
-        ]
-        return _is_sent_as_json(sending) and sending.plain_request.body in map(as_bytes, bodies)
+        if sending.intent.is_generated or not _is_sent_as_json(sending):
+            return False
+        return sending.plain_request.body in self._deletion_bodies_without_a_key(template.json)
+
+    def _deletion_bodies_without_a_key(self, template: Any) -> Iterator[bytes]:
+        """Each body that a run may make of this template for deletions: for each account of the profile and each type.
+
+        The type of a key is empty if the run registered it with a type that the interface document does not name.
+        """
+        for account, key_type in product(self._profile.accounts, ("", *KEY_TYPES)):
+            yield as_bytes(fill(template, account=account, key="", type=key_type))
 
 
 def _is_permitted_number(path: JsonPath, number: float) -> bool:
