@@ -87,6 +87,7 @@ class Identifiers:
             is_synthetic = SYNTHETIC_PREFIX in account
             if not is_synthetic:
                 raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
+        # A server may read several operations from an unusual path, such as one with two slashes.
         changes_something = not sending.reachable_operations.isdisjoint((*_CHANGE_KEYS, *PREPARING_OPERATIONS))
         if not changes_something:
             return
@@ -108,7 +109,8 @@ class Identifiers:
         key types, such as EMAIL, are added, because every registration has one.
         """
         texts = {*self._profile_keys, *self._profile.accounts, *KEY_TYPES}
-        # Some bodies are sent without a key: malformed registrations, and those that ask the service to make a key.
+        # Some bodies are sent without a key: malformed registrations, and those that ask the service to make a key. The
+        # type is empty if the registration names a type that the interface document does not have.
         empty_keys = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
         for key in (*self._profile.pix_keys, *empty_keys):
             texts |= self._texts_of_bodies_with_key(key)
@@ -190,8 +192,8 @@ class Identifiers:
         asks the service to make a key, and the deletion body of the profile (the settings of the run), even if that has
         no key. `leaves` are the values in the body with their paths.
         """
-        keys = list(self._keys_in(sending, leaves))
-        can_be_deleted = bool(keys) and all(map(self._is_unambiguous, keys))
+        keys = list(self._possible_keys_in(sending, leaves))
+        can_be_deleted = bool(keys) and all(map(self._names_no_other_key, keys))
         # If the service does not read the body, a registration has no effect, but a deletion may delete all keys.
         is_only_a_registration = sending.reachable_operations == {_REGISTER}
         is_harmless_if_not_read = is_only_a_registration or _is_sent_as_json(sending)
@@ -200,7 +202,7 @@ class Identifiers:
             return
         raise ForbiddenError("a malformed registration or deletion to an account of the profile")
 
-    def _keys_in(self, sending: Sending, leaves: Iterable[Leaf]) -> Iterator[str]:
+    def _possible_keys_in(self, sending: Sending, leaves: Iterable[Leaf]) -> Iterator[str]:
         """The texts of a registration or deletion body that may be a PIX key.
 
         Key types (such as EMAIL) and accounts are no keys. The profile (the settings of the run) may have a body for
@@ -221,12 +223,12 @@ class Identifiers:
             if member_may_hold_a_key and not is_other_number:
                 yield leaf
 
-    def _is_unambiguous(self, key: str) -> bool:
+    def _names_no_other_key(self, key: str) -> bool:
         """True if a deletion that names this key cannot make the service delete another key.
 
-        A key without characters, or with unusual characters, may be read as another key. So may a key of the suite that
-        has nothing behind its beginning `pixconf-` (SYNTHETIC_PREFIX). This last key is permitted only if a run
-        registered it, which happens if a service cuts a longer key.
+        A key without characters, or with unusual characters, may be read as another key. So may the bare prefix of the
+        keys that the suite makes up, `pixconf-` (SYNTHETIC_PREFIX). It is permitted only if a run registered a key with
+        just this value, which happens if a service cuts a longer key.
         """
         if not is_unambiguous(key):
             return False

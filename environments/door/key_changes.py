@@ -103,7 +103,7 @@ class KeyChanges:
         elif _may_delete(sending):
             self._run_end.wait_for(lambda: not self._is_deleting)
             self._is_deleting = True
-            sending.resources.callback(self._end_deletion)
+            sending.resources.callback(self._end_deletion)  # called when the answer to this deletion is final
             self._read_lists_before_run(sending)
             trouble_with_lists = self._read_list_and_find_trouble(sending)
             # `stopped` is read only now, because the lists that were read above may show that a key is gone.

@@ -190,7 +190,8 @@ class Budget:
 
         To the operations in `valid` a valid body is sent as well: one transfer is kept for each of them.
         """
-        self._operations_with_equal_parts, self._without_valid_body_so_far = frozenset(operations), set(valid)
+        self._operations_with_equal_parts = frozenset(operations)
+        self._without_valid_body_so_far = set(valid)
 
     def refuse_transfer(self, sending: Sending) -> None:
         """Raises LimitError for a request that may prepare a transfer, if `limits.transfers` is reached.

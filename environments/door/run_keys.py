@@ -83,7 +83,7 @@ class Keys:
         """Begin with the keys of the profile (the settings of the run), none of which was sent so far."""
         self.accounts = accounts
         """The accounts of the profile."""
-        self.account = next(iter(accounts), "")
+        self.account = accounts[0] if accounts else ""
         """The account at which the run registers: the first of the profile."""
         self.lists = AccountLists(self.account, is_sandbox=is_sandbox, key_at=key_at)
         self.last_registration = 0
