@@ -61,8 +61,9 @@ def preflight(client: Client) -> str:
 def _harmless_requests(client: Client) -> Iterator[tuple[str, str]]:
     """Requests that change nothing, each as an operation and its path parameter: `("getBalance", "ac-1")`.
 
-    They are all operations that only read, with listAccounts first, because it needs no account. If the settings of the
-    run permit executions, the execution of a made-up transaction code comes last; no transfer has such a code.
+    They are all operations that only read, with listAccounts first, because it needs no account: `Client.send` ignores
+    its path parameter. If the settings of the run permit executions, the execution of a made-up transaction code comes
+    last; no transfer has such a code.
     """
     for operation in sorted(READ_OPERATIONS, key=lambda name: name != "listAccounts"):  # False is sorted before True
         yield operation, client.door.keys.account or synthetic()

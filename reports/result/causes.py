@@ -76,7 +76,7 @@ def findings_by_cause(
     with numbers of exchanges, and returns the shell lines that send one of them again.
     """
     deviating = [requirement for requirement in requirements if requirement.deviates]
-    groups = [sorted(group, key=_order_in_finding) for group in _groups_with_one_cause(deviating)]
+    groups = [sorted(group, key=_order_of_requirements) for group in _groups_with_one_cause(deviating)]
     return [_finding(group, reproduce) for group in sorted(groups, key=_order_of_findings)]
 
 
@@ -191,7 +191,7 @@ def _without_numbers(value: Value) -> object:
     return value.template, *(_without_numbers(part) for _, part in value.values if not isinstance(part, int))
 
 
-def _order_in_finding(requirement: ReportedRequirement) -> tuple[bool, int]:
+def _order_of_requirements(requirement: ReportedRequirement) -> tuple[bool, int]:
     """Sort key of the requirements in a finding: failures are first, then stronger levels.
 
     The first requirement leads: the finding has its level, verdict and statement.

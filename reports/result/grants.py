@@ -129,9 +129,7 @@ class Grants:
         if not self.refused_all or self.certificate_was_refused:
             return
         answers: Counter[Text] = sum(self.answers_to_valid_token.values(), Counter())  # of all operations together
-        source = "token_command" if auth.token_command else "token_file"  # where the profile has the token from
-        if auth.token_env:
-            source = auth.token_env
+        source = _source_of_token(auth)
         if set(answers) == {"401"}:  # every answer was a 401
             yield say(
                 "the token was refused with 401 by {operations}: it is wrong, has expired, or is for another "
@@ -170,6 +168,13 @@ class Grants:
         if commonest in ("200", "302", "303", "404"):
             return say("base_url may lead elsewhere, such as to a page to log in, or {token}", token=token_is_wrong)
         return token_is_wrong
+
+
+def _source_of_token(auth: Auth) -> str:
+    """Where the profile has the token from: the name of an environment variable, "token_command" or "token_file"."""
+    if auth.token_env:
+        return auth.token_env
+    return "token_command" if auth.token_command else "token_file"
 
 
 def _answers_wrong_token_without_a_page(exchange: Exchange) -> bool:
