@@ -180,8 +180,8 @@ class EventLog:
     def _require_file(self) -> None:
         """Raises JournalError if the path is something else than a file. A path at which there is nothing is permitted.
 
-        A device such as /dev/null keeps nothing, a folder has no lines, and a symbolic link may be the work of somebody
-        else, who wants the suite to write to another file.
+        A device such as /dev/null keeps nothing, and a folder has no lines. A symbolic link may have been made by
+        somebody who wants the suite to write to another file.
         """
         if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
             raise JournalError(f"{self.path} is no file: name another place in journal")

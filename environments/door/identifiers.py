@@ -144,9 +144,11 @@ class Identifiers:
     def _is_permitted(self, path: JsonPath, leaf: Any) -> bool:
         """True if this value in a body cannot be the account or key of somebody else.
 
-        `leaf` is a text, a number, a boolean or null. `path` leads to it, such as `("to", "account")`. The value is
-        permitted if it is no account or key at all, if the suite made it up, if the profile (the settings of the run)
-        has it, or if it is a key that a run registered.
+        `leaf` is a text, a number, a boolean or null. `path` leads to it, such as `("to", "account")`. Permitted are:
+
+        - a value that is no account or key at all
+        - a value that the suite made up, or that the profile (the settings of the run) has
+        - a key that a run registered
         """
         if not isinstance(leaf, str):  # a boolean or null: numbers are texts here, too (NumberText)
             return True
@@ -188,9 +190,11 @@ class Identifiers:
         - It may register a key that no list shows and no deletion can name.
         - If the Content-Type of a deletion is not JSON, the service may not read its body, and so find no key in it.
 
-        Three kinds of bodies are not malformed: those in which each key can be named in a deletion, a registration that
-        asks the service to make a key, and the deletion body of the profile (the settings of the run), even if that has
-        no key. `leaves` are the values in the body with their paths.
+        `leaves` are the values in the body with their paths. Three kinds of bodies are not malformed:
+
+        - A body with keys, each of which can be named in a deletion.
+        - A registration that asks the service to make a key.
+        - The deletion body of the profile (the settings of the run), even if it has no key.
         """
         keys = list(self._possible_keys_in(sending, leaves))
         can_be_deleted = bool(keys) and all(map(self._names_no_other_key, keys))
@@ -304,8 +308,8 @@ def _is_sent_as_json(sending: Sending) -> bool:
 def _asks_for_a_new_key(sending: Sending) -> bool:
     """True if the request registers an empty key of the type RANDOM (or EVP), which asks the service to make the key.
 
-    A request that was drawn at random (by Hypothesis or Schemathesis) never counts as such, because each of them would
-    add a key to a real account that perhaps nobody can delete again.
+    False for a request that was drawn at random (by Hypothesis or Schemathesis). There are many of them, and each would
+    add a key to a real account. Perhaps nobody could delete these keys again.
     """
     is_generated = sending.intent.is_generated
     if is_generated or sending.reachable_operations != {_REGISTER}:
@@ -317,8 +321,8 @@ def _asks_for_a_new_key(sending: Sending) -> bool:
 def _new_uuid_in(sending: Sending) -> str | None:
     """The key in the body of a registration of type RANDOM (or EVP), if it is a random UUID; else None.
 
-    Nobody else has such a key, so it may be registered, although it is not in the settings of the run (the profile),
-    and does not begin with `pixconf-` as other keys that the suite makes up.
+    Nobody else has such a key, so it may be registered. Other keys that are not in the settings of the run (the
+    profile) must begin with `pixconf-`, by which everybody sees that the suite made them up.
     """
     key, key_type = key_and_type_in(sending.plain_request.body)
     is_registration = sending.reachable_operations == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE

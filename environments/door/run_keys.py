@@ -495,9 +495,8 @@ class Keys:
     def _counts_as_account_of_key(self, key: RunKey, account: str) -> bool:
         """True if the list of this account counts as the list of the account of the key.
 
-        That is true if both accounts are equal, or if the key has no account so far. For a key of the profile (the
-        settings of the run) that was not sent so far, each list counts, because it may be registered at any account of
-        the profile.
+        That is true if both accounts are equal, or if the key has no account so far. A key of the profile (the settings
+        of the run) may be registered at any account of the profile. So until the run sends it, each list counts.
         """
         is_its_account = account == key.account or not key.account  # a key without an account may be at any
         may_be_anywhere = key.is_of_profile and key.state is KeyState.NOT_SENT

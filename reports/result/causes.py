@@ -233,8 +233,8 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
 def _distinct_deviations(group: list[ReportedRequirement]) -> list[Finding]:
     """One finding for each deviation of these requirements.
 
-    If a generated request and the request of a scenario (a function that sends requests for a purpose) show the same
-    deviation, it is the finding of the scenario, because its request is easier to understand.
+    A generated request may show the same deviation as a request of a scenario (a function that sends requests for a
+    purpose). Then the finding of the scenario is taken, because its request is easier to understand.
     """
     all_findings = chain(*(requirement.found for requirement in group))
     # `shown_by` is empty for the request of a scenario, and False is sorted before True.
