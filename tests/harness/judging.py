@@ -9,7 +9,7 @@ is met; if not, it has findings. A result is conclusive if the exchanges could s
 | `assert_holds`, `assert_judgement` | raises `DeviationError` | raises `NotExercised` |
 | `assert_requirements` | records given results; a failing one fails the test | raises `NotExercised` or `OutOfScope` |
 | `warn` | a warning, and the test goes on | a pass |
-| `observe`, `remark` | nothing is judged: they only record | nothing is judged |
+| `report_observation`, `remark` | nothing is judged: they only record | nothing is judged |
 | `not_exercised_unless`, `out_of_scope_unless` | never | raises `NotExercised`, `OutOfScope` |
 """
 
@@ -234,7 +234,7 @@ ObservedFacts = Mapping[Text, Iterable[Facts | str]]
 """By situation, the facts of the answers in it. A text is a fact in words."""
 
 
-def observe(
+def report_observation(
     requirement_id: str,
     values: ObservedFacts | str,
     exchanges: Iterable[Exchange] = (),

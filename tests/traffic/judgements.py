@@ -290,7 +290,7 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     return deviates(finding("refusal-with-effect", refused=joined(answers, ", ")), *effects)
 
 
-def no_refusal_was_executed(log: Log) -> Judgement:
+def no_refused_execution_shows_done(log: Log) -> Judgement:
     """Judges that no answer to an execution refuses it, for example with status 400, and also shows the status DONE.
 
     DONE means that the transfer was executed.

@@ -20,8 +20,8 @@ from tests.harness.judging import (
     assert_holds,
     assert_judgement,
     assert_requirements,
-    observe,
     remark,
+    report_observation,
     warn,
 )
 from tests.harness.watching import JUDGED, collect_results
@@ -101,7 +101,7 @@ def a_warning_that_no_exchange_shows():
 
 def an_observation():
     """What the service does, although the interface document does not say what is right."""
-    observe(TESTED_REQUIREMENT, "in this way", [CONFORMING])
+    report_observation(TESTED_REQUIREMENT, "in this way", [CONFORMING])
 
 
 @pytest.mark.parametrize(
