@@ -158,9 +158,9 @@ FIVE_EXECUTIONS = [replace(CONFORMING, number=number) for number in range(1, 6)]
 @pytest.mark.parametrize(
     "assertion",
     [
-        lambda: assert_judgement(OWN_REQUIREMENT, holds(*FIVE_EXECUTIONS)),
+        lambda: assert_judgement(TESTED_REQUIREMENT, holds(*FIVE_EXECUTIONS)),
         lambda: assert_requirements(
-            OWN_REQUIREMENT, [RequirementResult(OWN_REQUIREMENT, Verdict.PASS, exchanges=(1, 2, 3), judged=5)]
+            TESTED_REQUIREMENT, [RequirementResult(TESTED_REQUIREMENT, Verdict.PASS, exchanges=(1, 2, 3), judged=5)]
         ),
     ],
     ids=["one judgement of several exchanges", "results that were found out elsewhere"],
@@ -169,8 +169,8 @@ def test_a_pass_cites_three_exchanges_and_rests_on_all(assertion):
     """The report cites three exchanges as examples of a pass, and says that the pass rests on all five."""
     test = judged_test_of(assertion)
 
-    assert test.own.exchanges == (1, 2, 3)
-    assert test.own.number_of_supporting_exchanges == 5
+    assert test.own_result.exchanges == (1, 2, 3)
+    assert test.own_result.number_of_supporting_exchanges == 5
 
 
 def test_a_remark_does_not_change_the_verdict():
