@@ -54,7 +54,7 @@ CodeAndExchanges = tuple[str, list[Exchange]]
 
 
 def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Judgement:
-    """Judges that an operation accepts the valid token, by the requests to the operation and their `answers`.
+    """Judges that an operation accepts the valid token. `answers` are the exchanges of its requests.
 
     The judgement holds if a valid request succeeded. A refusal of the token, such as a 401, deviates in these cases:
 
@@ -344,11 +344,11 @@ def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgeme
     return inconclusive(why, *refused[:1], *successes_with_extra_parts)
 
 
-def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
+def json_is_understood(answers: list[Exchange], why_inconclusive: Text) -> Judgement:
     """Judges that the service understands requests with the Content-Type application/json, by these answers.
 
-    The judgement deviates if each answer refuses the media type (status 415), and holds if one is no refusal. Otherwise
-    the requests were refused for another reason, and the judgement is inconclusive: `otherwise` is that reason.
+    The judgement deviates if each answer refuses the media type (status 415), and holds if one is no refusal. In any
+    other case the requests were refused for another reason, which `why_inconclusive` says.
     """
     refusal_kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
     if refusal_kinds == {RefusalKind.MEDIA_TYPE}:
@@ -356,7 +356,7 @@ def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
     one_is_granted = None in refusal_kinds  # the kind of an answer that is no refusal is None
     if one_is_granted:
         return holds(*answers[:1])
-    return inconclusive(otherwise, *answers[:1])
+    return inconclusive(why_inconclusive, *answers[:1])
 
 
 def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
@@ -465,27 +465,32 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     operation = requirement_id.partition(".")[0]
     attempts = log.attempts(operation)
     exchanges = [exchange for exchange in attempts if exchange.valid or not exchange.is_generated]
-    judgements = [(exchange, reproduction.judge(requirement_id, exchange)) for exchange in exchanges]
-    breaking = [exchange for exchange, judgement in judgements if judgement.deviates]
+    judgements = {exchange: reproduction.judge(requirement_id, exchange) for exchange in exchanges}
+    breaking = [exchange for exchange, judgement in judgements.items() if judgement.deviates]
     if breaking:
         findings: list[Finding] = []
-        for _, judgement in judgements:
+        for judgement in judgements.values():
             findings += judgement.findings
         return deviates(findings, *breaking)
-    unanswered = []
     if requirement_id.endswith(".connection"):  # "no connection is dropped without a response"
-        # No request to the operation was answered, while requests to other operations were.
+        # All requests to the operation, if none was answered while requests to other operations were; else empty.
         unanswered = never_answered(operation, log.attempts())
-    if unanswered:
-        return deviates(finding("not-answered", requests=len(unanswered)), *unanswered)
-
+        if unanswered:
+            return deviates(finding("not-answered", requests=len(unanswered)), *unanswered)
     if not exchanges:
         return inconclusive(say("no answer to judge"))
     if not any(exchange.response for exchange in exchanges):
         answers = joined(map(answer_in_words, exchanges))
         return inconclusive(say("no answer to judge: {answers}", answers=answers))
-    # Why a deviation does not count, such as "not seen again with nothing else in flight".
-    remark_by_exchange = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
-    holding = [exchange for exchange, judgement in judgements if judgement.holds]
-    # The report cites the exchanges with a remark, and one exchange as an example.
+    return _holds_with_remarks(judgements, not_sent)
+
+
+def _holds_with_remarks(judgements: Mapping[Exchange, Judgement], not_sent: Text) -> Judgement:
+    """The judgement that a requirement holds, with all remarks, for the report.
+
+    A remark says why the deviation of an exchange does not count, such as "not seen again with nothing else in flight".
+    `not_sent` is one more remark. The report cites the exchanges with a remark, and one other exchange as an example.
+    """
+    remark_by_exchange = {exchange: judgement.why for exchange, judgement in judgements.items() if judgement.why}
+    holding = [exchange for exchange, judgement in judgements.items() if judgement.holds]
     return holds(*remark_by_exchange, *holding[:1], why=joined([*remark_by_exchange.values(), not_sent]))

@@ -606,7 +606,7 @@ def situation_by_number_as_type(exchange: Exchange, _log: Log) -> Text | None:
 
 
 def outcome_of_registration(exchange: Exchange, _log: Log) -> str | None:
-    """Outcome of a registration: "accepted" or "refused"; None if it may be answered otherwise in a minute."""
+    """Outcome of a registration: "accepted" or "refused"; None if it may get another answer in a minute."""
     return _accepted_or_refused(exchange) if is_evidence(exchange) else None
 
 
@@ -647,10 +647,11 @@ def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
 
 
 def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
-    """How a registration is answered whose body names another account than its path. None for any other registration.
+    """How a registration is answered whose body names another account than its path: ACCEPTED, REFUSED, LIKE_COMPLETE.
 
     It is compared with a registration with the right account, in the way in which `need_of_the_field` compares one that
-    lacks a field. LIKE_COMPLETE if both are answered alike: the account in the body seems to make no difference.
+    lacks a field. LIKE_COMPLETE if both get the same answer: the account in the body seems to make no difference. None
+    for any other registration.
     """
     if exchange.unusual != _OTHER_ACCOUNT:
         return None

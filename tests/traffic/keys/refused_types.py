@@ -240,14 +240,14 @@ def _judgement_by_another_type(log: Log, refused: Exchange, sent_again: list[Exc
     """
     key_type = type_sent(refused)
     remedy = say("if the account may have no such key, set not_for_this_account: [{type}]", type=key_type)
-    of_another_type = _accepted_before_and_sent_after(log, sent_again)
+    of_another_type = _accepted_before_and_sent_after(log, sent_again)  # two registrations, or none
     if of_another_type and registered(of_another_type[-1]):
         answer = answer_in_words(refused)
         accepted_type = type_sent(of_another_type[0])
         breach = finding("key-type-refused", name=key_type, answer=answer, other=accepted_type, remedy=remedy)
         return deviates(breach, refused, *of_another_type)
 
-    was_other_type_refused_later = bool(of_another_type)  # it was accepted before: otherwise the service deviates
+    was_other_type_refused_later = bool(of_another_type)  # if the later one was accepted, the service deviates (above)
     is_every_type_refused = not understood_registrations(log)
     is_other_type_refused_alike = _is_refused_like_another_type(log, refused)
     account_may_be_full = was_other_type_refused_later or is_every_type_refused or is_other_type_refused_alike
@@ -290,10 +290,11 @@ def _understood_or_registered(log: Log, profile: Profile, registrations: list[Ex
     The service understood them: it answered with a registration result, or said that the key is registered already. Or
     it refused them, but lists show that it registered the key.
     """
-    registered_nevertheless: list[Exchange] = []
-    if not all(map(is_understood, registrations)):  # otherwise the lists, which may be large, need not be parsed
-        registered_nevertheless = refused_but_registered(log, profile)
-    return [exchange for exchange in registrations if is_understood(exchange) or exchange in registered_nevertheless]
+    are_all_understood = all(map(is_understood, registrations))
+    if are_all_understood:  # the lists of keys, which may be large, need not be parsed
+        return registrations
+    registered_but_refused = refused_but_registered(log, profile)
+    return [exchange for exchange in registrations if is_understood(exchange) or exchange in registered_but_refused]
 
 
 def _may_be_listed_afterwards(log: Log, profile: Profile, refused: Exchange) -> bool:
