@@ -121,7 +121,7 @@ class DrawnSequences:
 
         `examples` is the number of the option --examples, on which the number of sequences depends.
         """
-        from tests.traffic.drawing.step_sequences import draw_sequences  # here, because it takes a while: Hypothesis
+        from tests.traffic.drawing.step_sequences import draw_sequences  # not at the top: imports Hypothesis
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
         self._without_transfers = draw_sequences(
@@ -238,7 +238,9 @@ class DrawnSequences:
         A short sequence explains a deviation better. Its parts are sent, each with a new key. Sequences with an
         execution are left out, because their parts would execute further transfers.
         """
-        from tests.traffic.drawing.step_sequences import search_for_shorter_sequence
+        from tests.traffic.drawing.step_sequences import (
+            search_for_shorter_sequence,
+        )  # not at the top: imports Hypothesis
 
         requests_left = _MOST_SHORTER_IN_ALL
         for findings in (self.findings_without_transfers, self.findings_with_transfers):
@@ -274,7 +276,9 @@ class DrawnSequences:
         is sent once a limit of the profile has kept a request back (`why_incomplete`).
         """
         sender = SequenceSender(self.registrar, self.profile, self.selection, purpose, key)
-        if not self.findings_without_transfers.why_incomplete and not self.findings_with_transfers.why_incomplete:
+        both_findings = (self.findings_without_transfers, self.findings_with_transfers)
+        is_limit_reached = any(findings.why_incomplete for findings in both_findings)
+        if not is_limit_reached:
             for step in sequence:
                 sender.send_step(step)
         sender.end()

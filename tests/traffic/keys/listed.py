@@ -385,17 +385,18 @@ class KeyLists:
     def _not_in_later_lists(self) -> list[Exchange]:
         """The registrations that were granted although two later lists lack their keys.
 
-        They count only if earlier lists showed keys that were registered before them: lists of this service show such
-        keys. Two lists are read after a registration of certain purposes only, such as an undocumented type.
+        A registration counts only if an earlier list showed another key that the run had registered: so lists of this
+        service show registered keys. Only registrations are looked at after which the run reads two lists, such as
+        those with an undocumented type.
         """
         missing = []
         for registration in registrations_for(self._log, *LISTS_ARE_READ_AFTER):
             if not registered(registration) or not self.have_shown_an_accepted_key(registration.number):
                 continue
             before = self._last_list_before(registration.number)
-            texts_before = before.texts if before else frozenset[str]()
+            texts_before = before.texts if before else frozenset[str]()  # a new text may be the key in another form
             listings = self._two_lists_after(registration.number)
-            may_be_listed = any(_may_be_in(listing, registration, texts_before) for listing in listings)
+            may_be_listed = any(_may_show_key_of(registration, listing, texts_before) for listing in listings)
             if listings and not may_be_listed:
                 missing.append(registration)
         return missing
@@ -456,7 +457,7 @@ def _shows_in_any_case(listing: Listing, key: str) -> bool:
     return listing.shows(key) or plain(key) in listing.plain_texts
 
 
-def _may_be_in(listing: Listing, registration: Exchange, texts_before: frozenset[str]) -> bool:
+def _may_show_key_of(registration: Exchange, listing: Listing, texts_before: frozenset[str]) -> bool:
     """True if a list may show the key of a registration, also in another form.
 
     The key may be masked, such as `***.456.789-**`. A service may also replace a key of an undocumented type, and it

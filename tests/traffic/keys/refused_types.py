@@ -202,10 +202,10 @@ def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool
 def judgement_on_key_type(log: Log, profile: Profile, key_type: str, why_not_tried: Text) -> Judgement:
     """The judgement whether the service accepts one documented key type, by the registrations of the run.
 
-    It holds if the service understood a registration of this type: it answered with a registration result, or said that
+    It holds if the service understood a registration of this type: it answered with the documented result, or said that
     the key is registered already (409). A refusal proves a deviation only in some cases
-    (`_judgement_by_another_type`); otherwise the judgement is inconclusive. `why_not_tried` is the reason if no key
-    of this type was registered.
+    (`_judgement_by_another_type`); in all others the judgement is inconclusive. `why_not_tried` is the reason if the
+    run sent no registration of this type.
     """
     registrations = _first_registrations_of(log, key_type)
     if not registrations:
@@ -214,7 +214,7 @@ def judgement_on_key_type(log: Log, profile: Profile, key_type: str, why_not_tri
     if understood:
         return holds(understood[0])
 
-    refused = registrations[-1]
+    refused = registrations[-1]  # for a RANDOM key, several bodies were tried
     why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
     may_be_about_the_type = refusal_or_failure(refused) in _REFUSALS_PERHAPS_ABOUT_THE_TYPE
     # A service that needs more than is documented refuses every type. Another requirement reports that.
@@ -222,7 +222,7 @@ def judgement_on_key_type(log: Log, profile: Profile, key_type: str, why_not_tri
     if needs_more or not may_be_about_the_type:
         return inconclusive(why, refused)
 
-    sent_again = _sent_again(log, key_type)
+    sent_again = _sent_again(log, key_type)  # because the account may have been busy for a moment
     understood_at_last = [exchange for exchange in sent_again if is_understood(exchange)]
     if understood_at_last:
         return holds(understood_at_last[0])

@@ -756,7 +756,7 @@ def _register_random(registrar: Registrar, key: PixKey) -> Text:
                 return RANDOM_LEFT_WITHOUT_KEY_AT
             return RANDOM_LEFT_WITH_KEY_AT.of(name=name_for_commands(registrar.profile))
         answer = registrar.register(body, Registering.FIRST_TIME)
-        if listing is not None:
+        if listing is not None:  # later lists show only in comparison with it that the service made a key
             _read_lists_after_refusal(registrar, answer)
         registrar.delete_key_of(answer)
         if not is_refused_for_its_content(answer):

@@ -118,7 +118,8 @@ def prepare_unusual_transfer(
     plan = profile.transactions.prepare
     body = filled_body(plan.json, profile) if plan else None
     unusual_body = _made_unusual(body, unusual)
-    if plan is None or unusual_body == body:
+    has_no_such_member = unusual_body == body  # for example, no text that could be left out
+    if plan is None or has_no_such_member:
         return None
     exchange = client.send(plan.operation, json=unusual_body, purpose=purpose)
     _learn_code(client, profile, plan, exchange)

@@ -217,7 +217,7 @@ class _Sender:
             self._send_with_the_token(answer)
         if are_only_some_refused_in_first_series(self._log, self.operation):
             for number in range(TIMES_SENT_AGAIN):
-                self.send_series(reads=1 + number % 3)
+                self.send_series(reads=1 + number % 3)  # 1, 2, 3, 1, 2
 
     def send_again_after_the_start(self) -> None:
         """Send requests without a token again if those in the first second of the run may have been let in.
