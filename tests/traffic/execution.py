@@ -296,7 +296,7 @@ class _Executions:
             number=number_of_all - number_sent,
             in_all=number_of_all,
         )
-        self._door.note(NoteSubject.CUT, note, EXECUTE)
+        self._door.note(NoteSubject.NOT_ALL_SENT, note, EXECUTE)
         return note
 
     def _size_of_pair(self) -> int:

@@ -106,9 +106,9 @@ def _judgement_of_refused_token(traffic: Traffic, operation: str, refused: Excha
 def _exchanges_that_prove_the_token(traffic: Traffic, operation: str) -> tuple[Exchange, ...]:
     """Exchanges of another operation which show that the token is valid; empty if there are none.
 
-    The first one is a request that was granted with the token. If it is a read, a second one shows that the same read
-    is refused without the token: the interface document does not say that a read needs the token, so a granted read
-    proves nothing alone.
+    The first one is a request that was granted with the token. A second one shows that the operation refuses a request
+    without the token. A read proves nothing without this second one, because the interface document does not say that a
+    read needs the token.
     """
     for name in ("executePix", "registerPixKey", *READ_OPERATIONS):
         if name == operation:

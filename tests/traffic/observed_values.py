@@ -517,7 +517,8 @@ def _situation_by_code(exchange: Exchange, value: str | None, log: Log) -> Text 
 def _value_or_seen(exchange: Exchange, value: str | None) -> str | None:
     """The value, if the run prepared the transfer; only the word "seen", if the code is one of the profile.
 
-    The transfers of such codes differ from run to run, so that their situation has the value (`_situation_by_code`).
+    The codes of a profile differ from run to run, so their values cannot be compared. For them the situation has the
+    value (`_situation_by_code`), and the report only says that the situation was seen.
     """
     is_of_supplied_code = exchange.purpose is not Execution.PREPARED
     if value is not None and is_of_supplied_code:

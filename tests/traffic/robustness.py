@@ -264,15 +264,17 @@ def kinds_of_invalid_requests_that_tested_nothing(log: Log, profile: Profile, op
     if not valid_for_unknown_account:
         return ""
     parts_of_the_body = ("body", "Content-Type", *(usual_body(operation, profile) or {}))
-    kinds: dict[tuple[str, str], None] = {}  # an ordered set
-    kinds_that_tested_something = set[tuple[str, str]]()
+    answered = []
     for exchange in _requests_of_all_kinds(log, operation):
         invalid_part, _ = exchange.unusual
-        if invalid_part not in parts_of_the_body or not exchange.response:
-            continue
-        kinds[exchange.unusual] = None
-        if not _is_answered_like_unknown_account(exchange, valid_for_unknown_account, profile):
-            kinds_that_tested_something.add(exchange.unusual)
+        if exchange.response and invalid_part in parts_of_the_body:
+            answered.append(exchange)
+    kinds_that_tested_something = {
+        exchange.unusual
+        for exchange in answered
+        if not _is_answered_like_unknown_account(exchange, valid_for_unknown_account, profile)
+    }
+    kinds = dict.fromkeys(exchange.unusual for exchange in answered)  # each kind once, in the order of sending
     kinds_that_tested_nothing = [kind for kind in kinds if kind not in kinds_that_tested_something]
     if not kinds_that_tested_nothing:
         return ""
