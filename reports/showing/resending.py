@@ -269,7 +269,9 @@ def _types_of_transfer(exchange: Exchange) -> str:
 
 def _options_of(exchange: Exchange) -> Iterator[str]:
     """Options of curl that the service may need in order to answer in the same way again."""
-    if HTTP_1_0 in exchange.spelling:  # the run sent the request in this version of HTTP
+    # The spelling of an exchange names everything that is unusual in how its request was written.
+    was_sent_in_http_1_0 = HTTP_1_0 in exchange.spelling
+    if was_sent_in_http_1_0:
         yield "--http1.0"
     if exchange.response and json_error(exchange.response):
         yield "--compressed"  # perhaps the body is broken only if it is compressed
