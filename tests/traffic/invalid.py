@@ -372,6 +372,7 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     yield from _with_each_body(for_own_account, _objects_with_odd_members(members))
     yield replace(for_own_account, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_each_value_of_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
+    # For the made-up account, because a service that does not read the body may delete all keys of the account.
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
 
 

@@ -172,7 +172,7 @@ def none_granted(exchanges_to_refuse: list[Exchange], code_of_finding: str, *oth
     for exchange in exchanges_to_refuse:
         if grants_protected_result(exchange) or _says_done_in_a_text(exchange):
             with_result.append(exchange)
-    granted = list(filter(is_granted, with_result))
+    granted = list(filter(is_granted, with_result))  # the others of `with_result` say that they refuse
     possible_findings = ((code_of_finding, granted), ("result-in-refusal", with_result), *others)
     for code, exchanges in possible_findings:
         if exchanges:
@@ -363,8 +363,8 @@ def json_is_understood(answers: list[Exchange], why_inconclusive: Text) -> Judge
 def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
     """Judges that the service understands a registration that is sent as documented.
 
-    The service understood it if it answered a result (whether Success is true or false), or 409: a conflict with
-    another registration. Then the judgement holds.
+    The service understood it if it answered with a result (whether Success is true or false), or with 409: a conflict
+    with another registration. Then the judgement holds.
 
     If it understood none, the run sends registrations with one difference each, such as another name of a field. If the
     service accepts one of them, it needs the difference. Then the requirement about that part deviates, such as

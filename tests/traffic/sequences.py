@@ -165,8 +165,8 @@ def patterns_with_transfers(sequence: Sequence[Step]) -> set[Hashable]:
 def _steps_with_key_state(sequence: Sequence[Step]) -> list[_StepWithKeyState]:
     """The steps of a sequence, each with True if the key of the sequence is registered before it: (Step.DELETE, True).
 
-    For a read it is always False, because its answer does not depend on the key. Nothing is sent here: it is assumed
-    that each registration and deletion succeeds.
+    For a read it is always False, so that there are fewer patterns. Nothing is sent here: it is assumed that each
+    registration and deletion succeeds.
     """
     steps: list[_StepWithKeyState] = []
     is_registered = False

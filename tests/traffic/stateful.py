@@ -211,12 +211,13 @@ class DrawnSequences:
 
         The service may have been busy with other requests the first time. And a robustness requirement, such as "no
         server error", is broken only by a deviation that shows twice. Of the sequences with transfers only one is sent
-        again, with other transfers.
+        again, with new transfers, because each further one would execute transfers.
         """
         for sequence in _deviating(self._sent_with_transfers)[:1]:
-            self._send_sequence_with_transfers(sequence)
+            self._send_sequence_with_transfers(sequence)  # it also keeps the answers
         for sequence in _deviating(self._sent_without_transfers)[:_MOST_AGAIN]:
-            self._add_answers(self._send_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
+            steps_sent = self._send_sequence(sequence, self._synthetic_key())
+            self._add_answers(steps_sent, self.findings_without_transfers)
 
     def _send_sequence_with_transfers(self, sequence: Sequence[Step]) -> StepsWithAnswers:
         """Send a sequence with transfers, and keep its answers for judging. Returns the steps sent, with their answers.

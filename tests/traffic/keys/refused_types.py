@@ -296,10 +296,10 @@ def _registrations_of_lower_case_and_number_types(log: Log) -> list[Exchange]:
 
 
 def _understood_or_registered(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
-    """Those of these registrations that show that the service knows the key type.
+    """The registrations, among these, which show that the service knows the key type. There are two sorts:
 
-    The service understood them: it answered with a registration result, or said that the key is registered already. Or
-    it refused them, but lists show that it registered the key.
+    - The service understood it: it answered with the documented result, or said that the key is registered already.
+    - The service refused it, but lists of keys show that it registered the key.
     """
     are_all_understood = all(map(is_understood, registrations))
     if are_all_understood:  # the lists of keys, which may be large, need not be parsed

@@ -231,9 +231,9 @@ def _send_keys_without_a_token(context: _StepContext) -> None:
     keys = context.keys_for_wrong_tokens or [context.registrar.synthetic_key()]
     without_header = [_Attempt(key, purpose, NO_HEADER) for key in keys]
     _send_and_delete(context.registrar, without_header, beside_valid_requests=True)
-    keys_but_email = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
-    with_another_token = [_Attempt(key, purpose, WRONG_TOKEN) for key in keys_but_email]
-    _send_and_delete(context.registrar, with_another_token, beside_valid_requests=True)
+    keys_of_other_types = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
+    with_wrong_token = [_Attempt(key, purpose, WRONG_TOKEN) for key in keys_of_other_types]
+    _send_and_delete(context.registrar, with_wrong_token, beside_valid_requests=True)
 
 
 def _send_other_schemes(context: _StepContext) -> None:

@@ -158,9 +158,10 @@ class _Turn:
 
 
 def deviation_if_type_is_refused_at_times(log: Log, key_type: str) -> Judgement | None:
-    """The deviation of a service that refuses a documented key type at times; None if too few refusals count.
+    """The deviation of a service that refuses a documented key type at times; None if fewer than two refusals count.
 
-    The module docstring has the conditions under which a refusal counts.
+    A refusal counts if the service accepted the same registration before and after it, and if it accepted a key of
+    another type right before it, so that the account takes keys.
     """
     refused = _refused_between_accepted(log, key_type)
     if len(refused) < _FEWEST_REFUSALS:

@@ -102,8 +102,8 @@ def executed_and_refused(log: Log) -> list[Exchange]:
     """
     prepared = log.of(EXECUTE, Execution.PREPARED, Execution.PREPARED_WITH_EXTRA_PARTS)
     wrong_tokens = _wrong_tokens_by_code(log)
-    sent_once = [execution for execution in prepared if _transaction_code_of(execution) not in wrong_tokens]
-    return list(filter(is_refused_and_done, sent_once))
+    without_wrong_token = [execution for execution in prepared if _transaction_code_of(execution) not in wrong_tokens]
+    return list(filter(is_refused_and_done, without_wrong_token))
 
 
 def is_refused_and_done(execution: Exchange) -> bool:

@@ -245,7 +245,7 @@ def filled_body(body: Any, profile: Profile, number_of_payee: int = 0) -> Any:
     for key in profile.pix_keys:
         if key.key:
             first_of_type.setdefault(key.type, key)
-    payees = list(first_of_type.values()) or [PixKey("", "")]
+    payees = list(first_of_type.values()) or [PixKey("", "")]  # without a key, {key} and {type} become empty
     payee = payees[number_of_payee % len(payees)]
     account = next(iter(profile.accounts), "")
     return fill(body, account=account, key=payee.key, type=payee.type)
