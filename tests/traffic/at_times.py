@@ -211,7 +211,7 @@ def _request_to_repeat(traffic: Traffic, operation: str) -> Send | None:
         if not bodies or not traffic.profile.is_sandbox:
             return None
         return partial(client.send, operation, body=bodies[0], valid=True, purpose=purpose)
-    # If the path has an account, the profile has one too: only valid reads are repeated, and they name its accounts.
+    # A read of an account has answers, so that they can disagree, only if the profile has an account.
     account = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
     return partial(client.send, operation, account, valid=True, purpose=purpose)
 
@@ -249,11 +249,11 @@ class RefusedAtTimes:
 
 
 def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -> RefusedAtTimes:
-    """The requests to an operation that were refused at times, although the service accepts the same request otherwise.
+    """The requests to an operation that were refused at times, although the service accepted the same request.
 
-    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). The
-    docstring of this module has the conditions under which a refusal counts. The result is empty if fewer than two
-    refusals count.
+    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). A refusal
+    counts only if no other request was under way, and if the service accepted the same request before and after it. The
+    result is empty if fewer than two refusals count.
     """
     refusals = _refusals(log, operation, kinds)
     sent_alone = [exchange for exchange in log.attempts(operation) if exchange.response and exchange.was_alone]
@@ -265,13 +265,13 @@ def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -
         if is_refused and _is_refused_between_accepted(exchange, sent_alone, accepted):
             refused.append(exchange)
     if refused and RefusalKind.TOKEN in kinds:
-        # A refused real code proves nothing alone. After other refusals of the token it is one more of them.
+        # A real code is executed only once, so its refusal cannot be compared. It counts only beside other refusals.
         refused += _real_codes_refused(log, operation)
     if len(refused) < _FEWEST_REFUSALS:
         return RefusedAtTimes()
-    accepted_as_the_first = [exchange for exchange in accepted if _is_same_request(exchange, refused[0])]
+    accepted_like_the_first = [exchange for exchange in accepted if _is_same_request(exchange, refused[0])]
     in_order = sorted(refused, key=lambda exchange: exchange.number)  # real codes were added at the end
-    return RefusedAtTimes(in_order, len(compared), accepted_as_the_first[:1])
+    return RefusedAtTimes(in_order, len(compared), accepted_like_the_first[:1])
 
 
 def _requests_to_compare(log: Log, operation: str) -> list[Exchange]:
@@ -387,7 +387,7 @@ def _is_refused_between_accepted(exchange: Exchange, sent_alone: list[Exchange],
 
     - The request right before or right after it was accepted. Otherwise the service may have refused all requests for a
       while.
-    - An equal request was accepted before it, and another one after it. Then nothing in the request is the reason.
+    - Equal requests were accepted before it and after it. Then nothing in the request is the reason.
 
     For two sorts of refusals any accepted request is enough in the place of an equal one:
 

@@ -59,8 +59,8 @@ server of three refuses the type, 10 runs of 11 see a refusal among so many answ
 def repeat_types_refused_at_times(traffic: Traffic, registrar: Registrar) -> None:
     """For each key type that was accepted and also refused, register its key and the control key in turn.
 
-    Only types of which a selected requirement says that they are accepted are sent. Nothing is sent if the run may not
-    delete keys.
+    The control key is of another type, and shows that the account takes keys now. A type is left out if no selected
+    requirement says that it is accepted. Nothing is sent if the run may not delete keys.
     """
     if not registrar.deletes_keys:
         return
@@ -75,8 +75,9 @@ def repeat_types_refused_at_times(traffic: Traffic, registrar: Registrar) -> Non
 def _register_in_turn(registrar: Registrar, accepted: Exchange, control: Exchange) -> None:
     """Register and delete the control key, and then the key of the type that was refused, up to sixteen times.
 
-    Both registrations were accepted before. It ends if the control key is refused, if a key cannot be deleted, if
-    enough refusals count, or if the first six turns have no refusal.
+    The control key is of another type, and shows that the account takes keys now. Both registrations were accepted
+    before. The turns end if the control key is refused, if a key cannot be deleted, if enough refusals count, or if the
+    first six turns have no refusal.
     """
     key_type = type_sent(accepted)
     number_of_refusals = 0
@@ -117,7 +118,7 @@ def _types_that_were_refused(log: Log) -> set[str]:
 
 
 def _accepted_of_another_type(registrar: Registrar, key_type: str) -> Exchange | None:
-    """An accepted registration of another key type that can be sent again: that of the control key.
+    """An accepted registration of another key type that can be sent again, to see whether the account takes keys.
 
     If possible, it is of a type that the service never refused. None if no other type was accepted.
     """
@@ -153,18 +154,19 @@ def _can_be_sent_again(registrar: Registrar, exchange: Exchange) -> bool:
 
 @dataclass(frozen=True)
 class _Turn:
-    """Two registrations that the run sent one after the other."""
+    """Two registrations that the run sent one after the other: of the control key, and of a key of the judged type."""
 
     control: Exchange
-    """That of the control key, which the service accepted."""
+    """The registration of the control key, which is of another type. The service accepted it."""
     of_the_type: Exchange
-    """That of the key whose type was refused."""
+    """The registration of the key whose type was refused before, accepted or refused."""
 
 
 def deviation_if_type_is_refused_at_times(log: Log, key_type: str) -> Judgement | None:
-    """The deviation of a service that refuses a documented key type at times; None if too few refusals count.
+    """The deviation of a service that refuses a documented key type at times; None if fewer than two refusals count.
 
-    The module docstring has the conditions under which a refusal counts.
+    A refusal counts if the service accepted the same registration before and after it, and if it accepted a key of
+    another type right before it, so that the account takes keys.
     """
     refused = _refused_between_accepted(log, key_type)
     if len(refused) < _FEWEST_REFUSALS:
@@ -200,7 +202,7 @@ def _refused_between_accepted(log: Log, key_type: str) -> list[Exchange]:
 def _turns_of(log: Log, key_type: str) -> list[_Turn]:
     """The registrations of the control key and of a key of this type that were sent in turn, in their order.
 
-    Turns in which the control key was refused are left out, and those beside another request.
+    A turn is left out if the control key (of another type) was refused, or if another request was under way.
     """
     turns: list[_Turn] = []
     control = None  # the registration right before, if it was that of the control key
