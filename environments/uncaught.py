@@ -46,10 +46,10 @@ def _end_with_one_line(type_: type[BaseException], error: BaseException, trace: 
     if issubclass(type_, KeyboardInterrupt):
         print("error: interrupted", file=sys.stderr, flush=True)
         raise SystemExit(_INTERRUPTED)
-    what = f"{type_.__name__}{place_of(trace)}: a fault of the suite, and no verdict on the service"
+    cause = f"{type_.__name__}{place_of(trace)}: a fault of the suite, and no verdict on the service"
     if isinstance(error, OSError) and error.errno in _ERRORS_OF_A_FULL_DISK:
-        what = f"the output cannot be written: {error.strerror}"
-    print(f"error: {what}", file=sys.stderr, flush=True)
+        cause = f"the output cannot be written: {error.strerror}"
+    print(f"error: {cause}", file=sys.stderr, flush=True)
     raise SystemExit(_INTERNAL_ERROR)
 
 

@@ -235,10 +235,10 @@ def _digest_without(path_parts: tuple[str, ...], packed_body: bytes) -> bytes:
 
     `packed_body` is the compressed body.
     """
-    rest = zlib.decompress(packed_body)[LARGE:]
+    rest_of_body = zlib.decompress(packed_body)[LARGE:]
     for part in path_parts:
-        rest = rest.replace(part.encode(), b"")
-    return sha256(rest.translate(None, _HEX_DIGITS)).digest()
+        rest_of_body = rest_of_body.replace(part.encode(), b"")
+    return sha256(rest_of_body.translate(None, _HEX_DIGITS)).digest()
 
 
 _SHORTEST_PART = 3

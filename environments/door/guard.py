@@ -331,9 +331,9 @@ class ExecutionGuard:
         return is_sandbox and not self.unknown_outcomes
 
     def permit_again(self, code: str) -> bool:
-        """Permit that a transaction code is sent once more, although it was executed. Returns true if so.
+        """Permit that a transaction code is sent once more, although it was executed. Returns true if it is permitted.
 
-        It shows whether money moves a second time. `may_execute_unusually` has the conditions.
+        The second execution shows whether money moves again. `may_execute_unusually` has the conditions.
         """
         if not self.may_execute_unusually:
             return False

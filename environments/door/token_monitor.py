@@ -217,7 +217,7 @@ class TokenMonitor:
         try:
             is_another = self._refresh()
         except ProfileError as error:
-            self._lines_about_fetching = [str(error)]
+            self._lines_about_fetching = [str(error)]  # one line, even if the source fails again and again
         if is_another:
             self._lines_about_fetching.append(REFRESHED.of(number=number))
         else:

@@ -260,12 +260,12 @@ def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[st
     """
     new_address = {"base_url": base_url, "sandbox": None}  # nobody has said that the new address is a sandbox
     if data.get("base_url") == EMBEDDED:
-        kept = {key: value for key, value in data.items() if key not in _MADE_UP_FOR_THE_SANDBOX}
+        kept_data = {key: value for key, value in data.items() if key not in _MADE_UP_FOR_THE_SANDBOX}
         note = (
             f"--base-url: {name} is for the embedded sandbox, this run only reads; keys, codes and bodies stay "
             f"there. `python -m environments new NAME` writes a profile for {normalized_address(base_url)}"
         )
-        return kept | {"allow": ["read"]} | new_address, note
+        return kept_data | {"allow": ["read"]} | new_address, note
     is_same_address = normalized_address(base_url) == normalized_address(str(data.get("base_url")))
     data = data | new_address
     return (data, None) if is_same_address else (data, "")

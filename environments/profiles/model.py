@@ -69,8 +69,8 @@ class ProfileError(Exception):
     def __init__(self, *problems: str) -> None:
         """Make an error of these problems, each in one line for the user. At least one problem is needed."""
         self.problems = [_on_one_line(problem) for problem in problems]
-        others = len(problems) - 1
-        super().__init__(self.problems[0] + (f" ({others} more in this file)" if others else ""))
+        number_of_others = len(problems) - 1
+        super().__init__(self.problems[0] + (f" ({number_of_others} more in this file)" if number_of_others else ""))
 
 
 def _on_one_line(text: str) -> str:
@@ -256,10 +256,12 @@ class ProfileFile:
         """
         prepare = transactions.prepare
         if prepare:
-            needed = operations()[prepare.operation].permission
+            needed_permission = operations()[prepare.operation].permission
             permitted = info.data.get("allow", PERMISSIONS)
-            if needed not in permitted:
-                raise ValueError(f"{prepare.operation} is not permitted; add {needed} to allow, or remove prepare")
+            if needed_permission not in permitted:
+                raise ValueError(
+                    f"{prepare.operation} is not permitted; add {needed_permission} to allow, or remove prepare"
+                )
         return transactions
 
     @field_validator("also_at")

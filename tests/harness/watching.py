@@ -47,9 +47,9 @@ def begin_test(item: pytest.Item, profile: Profile) -> None:
     if requirement is None:
         return
     item.stash[JUDGED] = JudgedTest(item.nodeid, RequirementResult(requirement.id, Verdict.NOT_EXERCISED))
-    missing = permission_missing_for(item, requirement, profile)
-    if missing:
-        raise OutOfScope(missing)
+    missing_permissions = permission_missing_for(item, requirement, profile)
+    if missing_permissions:
+        raise OutOfScope(missing_permissions)
 
 
 LastAssertion = DeviationError | Untested | None
