@@ -274,10 +274,9 @@ def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgeme
     missing_at_times = _judgement_on_missing_at_times(evidence, operation)
     if missing_at_times.deviates:
         return missing_at_times
-    for exchange in evidence.not_generated(operation):
-        is_success = exchange.credential == VALID and is_granted(exchange)
-        if is_success and exchange.response and is_readable(exchange.response):
-            return holds(exchange)
+    granted = [exchange for exchange in evidence.not_generated(operation) if _shows_an_endpoint(exchange)]
+    if granted:
+        return holds(*granted)
     for answer in answers:
         if not is_temporary(answer):
             return _judgement_by_siblings(evidence, answer)
@@ -287,6 +286,12 @@ def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgeme
             return _judgement_by_siblings(evidence, answer)
     shown = _exchange_to_show(harmless, answers, evidence.not_generated(operation))
     return inconclusive(say("no valid request succeeded ({answer})", answer=answers_in_words(shown)), *shown)
+
+
+def _shows_an_endpoint(exchange: Exchange) -> bool:
+    """True if an exchange shows that its endpoint exists: it was granted with the valid token, in a readable answer."""
+    is_success = exchange.credential == VALID and is_granted(exchange)
+    return is_success and exchange.response is not None and is_readable(exchange.response)
 
 
 def _exchange_to_show(harmless: list[Exchange], answers: list[Exchange], others: list[Exchange]) -> list[Exchange]:

@@ -151,6 +151,27 @@ def test_a_finding_counts_the_answers_that_deviate(exchanges, number_of_judged_a
     assert str(test.own.message) == message
 
 
+FIVE_EXECUTIONS = [replace(CONFORMING, number=number) for number in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        lambda: assert_judgement(OWN_REQUIREMENT, holds(*FIVE_EXECUTIONS)),
+        lambda: assert_requirements(
+            OWN_REQUIREMENT, [RequirementResult(OWN_REQUIREMENT, Verdict.PASS, exchanges=(1, 2, 3), judged=5)]
+        ),
+    ],
+    ids=["one judgement of several exchanges", "results that were found out elsewhere"],
+)
+def test_a_pass_cites_three_exchanges_and_rests_on_all(assertion):
+    """The report cites three exchanges as examples of a pass, and says that the pass rests on all five."""
+    test = judged_test_of(assertion)
+
+    assert test.own.exchanges == (1, 2, 3)
+    assert test.own.number_of_supporting_exchanges == 5
+
+
 def test_a_remark_does_not_change_the_verdict():
     """A conformance test makes a remark, and its assertion holds. It passes, with the text of the remark beside it."""
     test = judged_test_of(

@@ -42,6 +42,8 @@ class Registering(Purpose):
     RIGHT_AFTER_MONEY_MOVED = "a key right behind an execution or a preparation"
     AFTER_A_REFUSAL = "the same key again, because its type was refused"
     OF_ANOTHER_TYPE = "a key of another type, because one was refused"
+    TYPE_ONCE_MORE = "the same key once more, because its type was refused at times"
+    CONTROL_OF_A_TYPE = "a key of another type in between, to see that the account takes keys"
     WITH_A_DIFFERENCE = "a key in another form, to see what the service needs"
     WITHOUT_THE_DIFFERENCE = "the same key as documented, because another form was accepted"
     UNDOCUMENTED_TYPE = "a type that is not documented"

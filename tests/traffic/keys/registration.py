@@ -6,7 +6,7 @@ The scenario `register` calls the functions of `_STEPS`, in their order:
 2. Each key of the profile is registered twice and deleted.
 3. Keys with undocumented types and with the remaining wrong tokens are sent, and all keys of step 2 in parallel.
 4. RANDOM keys are registered, and keys of each type again and again, until there are enough answers.
-5. What is left is deleted, and key types that were refused are tried again.
+5. What is left is deleted, and key types that were refused, each time or at times, are tried again.
 
 | module of this folder | what belongs there |
 |---|---|
@@ -14,6 +14,7 @@ The scenario `register` calls the functions of `_STEPS`, in their order:
 | registrar.py | how one key is registered, found in a list and deleted |
 | undocumented_types.py | key types that must be refused |
 | refused_types.py | why the service refuses a documented key type: requests and judgement |
+| types_refused_at_times.py | key types that are refused at times, and accepted otherwise: requests and judgement |
 | listed.py | what lists of keys show of registrations: judgements |
 | purposes.py | why a request about a key is sent |
 
@@ -75,6 +76,7 @@ from tests.traffic.keys.registrar import (
     keys_with_a_value,
     registration_body,
 )
+from tests.traffic.keys.types_refused_at_times import repeat_types_refused_at_times
 from tests.traffic.keys.undocumented_types import EMPTY, undocumented_types
 from tests.traffic.neighbours import requests_before_registrations
 from tests.traffic.refused_credentials import unauthorized_requests
@@ -605,6 +607,11 @@ def _ask_why_types_are_refused(context: _StepContext) -> None:
     send_refused_types_again(context.registrar)
 
 
+def _repeat_types_refused_at_times(context: _StepContext) -> None:
+    """Register a key again and again if its type was accepted and also refused: one server may not know the type."""
+    repeat_types_refused_at_times(context.traffic, context.registrar)
+
+
 _STEPS: tuple[Callable[[_StepContext], None], ...] = (
     _register_synthetic_key,  # first, because an account may have room for one more
     _send_keys_without_a_token,
@@ -623,6 +630,7 @@ _STEPS: tuple[Callable[[_StepContext], None], ...] = (
     _learn_keys_that_were_refused_and_registered,
     _clean_up,
     _ask_why_types_are_refused,  # when all types were tried
+    _repeat_types_refused_at_times,  # when each type has all its other answers
     _clean_up,
 )
 """The steps of the scenario, in their order. Each deletes the keys that it registered, if the profile lets it."""
