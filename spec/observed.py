@@ -152,7 +152,7 @@ _Fingerprint = tuple[object, ...]
 
 Two answers with equal fingerprints differ at most in numbers, and in the path of the request if they repeat it."""
 _HEAD_OF_A_FINGERPRINT = 3
-"""Elements at the begin of a fingerprint that must be equal in all answers: status, media type and code."""
+"""Elements at the start of a fingerprint that must be equal in all answers: status, media type and code."""
 
 
 def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:

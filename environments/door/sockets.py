@@ -234,7 +234,7 @@ class _Head:
 
 
 _BLANKS_BEFORE_COLON = re.compile(rb"^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+:")
-"""The name of a header (RFC 9110 section 5.6.2) at the begin of a line, then blanks and the colon: `Content-Type :`."""
+"""The name of a header (RFC 9110 section 5.6.2) at the start of a line, then blanks and the colon: `Content-Type :`."""
 
 
 class _FinalResponse(HTTPResponse):

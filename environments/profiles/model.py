@@ -55,7 +55,7 @@ ENVIRONMENTS = Path(__file__).parents[1]
 EMBEDDED = "embedded"
 """The base_url of a profile whose target is the embedded sandbox."""
 FAIL = "fail"
-"""Value of the key `drift` with which a run fails if the service behaves otherwise than a user accepted (--accept)."""
+"""Value of the key `drift` with which a run fails if the service no longer behaves as a user accepted (--accept)."""
 RECORD = ".observed.yaml"
 """Ending of the name of a record: what was observed of an environment and accepted. It is no profile."""
 
