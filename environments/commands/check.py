@@ -70,12 +70,7 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
     The lines are about the profile, the journal (the file with the transaction codes that runs sent), keys and
     transfers of earlier runs, the service, and what the profile lacks.
     """
-    target = "a sandbox" if profile.is_sandbox else "not a sandbox"
-    yield _remark(f"profile: {shown(profile.path)} is valid; its target is {target}")
-    if profile.redirection_note is not None:  # the user gave another address with --base-url
-        # The note is a text if --base-url changed more than the address, else it is empty.
-        note = profile.redirection_note or f"--base-url: {profile.base_url} is not the address of the profile"
-        yield _remark(note)
+    yield from _about_the_profile(profile)
     # The journal is read before `open_client` is called, which removes the environment variable with its secret key.
     journal, trouble, sent_before = journal_in_words(profile)
     needs_journal = "execute" in profile.allow and not profile.is_sandbox
@@ -104,6 +99,17 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
         )
     for reason in reasons_for_incomplete_run(profile, sent_before):
         yield INCOMPLETE, f"not exercised: {reason}"
+
+
+def _about_the_profile(profile: Profile) -> Iterator[Line]:
+    """A line that says whether the target is a sandbox, and one about another address that the user gave."""
+    target = "a sandbox" if profile.is_sandbox else "not a sandbox"
+    yield _remark(f"profile: {shown(profile.path)} is valid; its target is {target}")
+    address_was_replaced = profile.redirection_note is not None  # by --base-url
+    if address_was_replaced:
+        # The note is a text if --base-url changed more than the address, else it is empty.
+        note = profile.redirection_note or f"--base-url: {profile.base_url} is not the address of the profile"
+        yield _remark(note)
 
 
 def _about_keys(profile: Profile) -> Iterator[Line]:

@@ -98,18 +98,26 @@ class Keys:
         RANDOM key, the operator promises that nobody else registers keys at this account."""
         self._is_sandbox = is_sandbox
         self._record = record
-        self._profile_keys: dict[str, RunKey] = {}  # the keys of the profile, by value
+        self._profile_keys = self._run_keys_of_profile(keys_of_profile)  # by value
+        self._keys = list(self._profile_keys.values())  # the keys of the profile come first, whatever is sent first
+
+    def _run_keys_of_profile(self, keys_of_profile: tuple[PixKey, ...]) -> dict[str, RunKey]:
+        """The keys of the profile (the settings of the run) by their value. RANDOM keys, which have none, are left out.
+
+        On a sandbox the run may delete each of them, because no key there belongs to anybody.
+        """
+        run_keys = {}
         for place, key in enumerate(keys_of_profile):
-            if key.key:  # a RANDOM key has no value in the profile
-                self._profile_keys[key.key] = RunKey(
+            if key.key:
+                run_keys[key.key] = RunKey(
                     label_of(keys_of_profile, place),
                     key.type,
                     key.key,
                     self.account,
                     is_of_profile=True,
-                    disposable=key.disposable or is_sandbox,
+                    disposable=key.disposable or self._is_sandbox,
                 )
-        self._keys = list(self._profile_keys.values())  # the keys of the profile come first, whatever is sent first
+        return run_keys
 
     # -- questions --------------------------------------------------------------------------------------------
 

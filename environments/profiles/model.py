@@ -242,7 +242,7 @@ class ProfileFile:
         The embedded sandbox needs none, because the suite gives it a token.
         """
         number_of_sources = len([source for source in vars(auth).values() if source])
-        is_missing = number_of_sources == 0 and info.context["base_url"] != EMBEDDED  # type: ignore[index]
+        is_missing = number_of_sources == 0 and _address_as_written(info) != EMBEDDED
         if number_of_sources > 1 or is_missing:
             raise ValueError("expected exactly one of token_env, token_command and token_file")
         return auth
@@ -281,15 +281,20 @@ class ProfileFile:
     @field_validator("proxy")
     @classmethod
     def _check_proxy(cls, proxy: str | None, info: ValidationInfo) -> str | None:
-        """Check that the proxy has a valid address, and cannot read the token on its way to the service.
-
-        The address of the service is taken from `info.context`, which `profile_of` fills with the text of the file: in
-        `info.data` it is missing if it is wrong itself.
-        """
+        """Check that the proxy has a valid address, and cannot read the token on its way to the service."""
         if proxy:
-            address_of_service = info.context["base_url"]  # type: ignore[index]
-            check_proxy(proxy, address_of_service, insecure=_is_true_or_wrong("insecure", info))
+            check_proxy(proxy, _address_as_written(info), insecure=_is_true_or_wrong("insecure", info))
         return proxy
+
+
+def _address_as_written(info: ValidationInfo) -> str:
+    """The address of the service, as the file or --base-url has it, even if it is wrong.
+
+    `profile_of` puts it into `info.context`. In `info.data`, which has the settings that pydantic has checked so far,
+    it is missing if it is wrong.
+    """
+    address: str = info.context["base_url"]  # type: ignore[index]
+    return address
 
 
 def _is_true_or_wrong(setting: str, info: ValidationInfo) -> bool:

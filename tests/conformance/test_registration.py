@@ -184,7 +184,9 @@ def test_without_a_valid_token_no_key_is_registered(log_with_registrations, traf
     refused_with_effect = ("refused-with-effect", without_token_but_registered(log_with_registrations, profile))
     deviations = (refused_with_effect, *requests_let_in_by_finding(log_with_registrations, "registerPixKey"))
     without_token = [*registrations_without_token, *results_for_made_up_keys]
-    judgement = token_is_required(without_token, valid_registrations(log_with_registrations), "registered", *deviations)
+    code_of_finding = "registered"  # for all requests that got a result and are in no pair
+    valid = valid_registrations(log_with_registrations)
+    judgement = token_is_required(without_token, valid, code_of_finding, *deviations)
     assert_judgement("registerPixKey.token.required", judgement)
     warn(
         "registerPixKey.token.required",
