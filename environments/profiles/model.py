@@ -315,7 +315,7 @@ class Profile(ProfileFile):
     path: Path
     """The file as it was named."""
     redirection_note: str | None = None
-    """What ``--base-url`` changed in the profile:
+    """What ``--base-url`` changed in the profile, apart from ``sandbox``, which it always removes:
 
     - None: nothing, because the address is that of the file.
     - Empty: only the address was replaced.
