@@ -171,7 +171,7 @@ class JudgedTest:
     """A test, the result of its own requirement, and the results of other requirements that it judged, too."""
 
     node_id: str
-    own: RequirementResult
+    own_result: RequirementResult
     others: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     error: str = ""  # the failure of the suite itself that ended the test; empty if there is none
@@ -180,7 +180,7 @@ class JudgedTest:
     @property
     def results(self) -> list[RequirementResult]:
         """All results of the test: first the result of its own requirement, then the results of other requirements."""
-        return [self.own, *self.others]
+        return [self.own_result, *self.others]
 
     @property
     def failing(self) -> list[RequirementResult]:
@@ -192,7 +192,7 @@ class JudgedTest:
 
         `untested` is the exception that ended the test. It has the reason, and the verdict that the requirement gets.
         """
-        self.own = replace(self.own, verdict=untested.verdict, why=untested.why)
+        self.own_result = replace(self.own_result, verdict=untested.verdict, why=untested.why)
 
 
 def not_exercised_unless(supplied: object, missing: Text) -> None:

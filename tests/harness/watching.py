@@ -80,15 +80,15 @@ def collect_results(item: pytest.Item, session: Session, last_assertion: LastAss
     result_by_id = _results_of_assertions(last_assertion, session)
     wanted = wanted_ids(item.config)
     for requirement_id, result in result_by_id.items():
-        if requirement_id == test.own.id:
-            test.own = result
+        if requirement_id == test.own_result.id:
+            test.own_result = result
         elif requirement_id in wanted:
             test.others.append(result)
     test.observations += ASSERTIONS.observations
     if isinstance(last_assertion, Untested):
         test.leave_untested(last_assertion)
-    elif test.own.id not in result_by_id:
-        raise LookupError(f"the test names {test.own.id}, and asserts nothing of it")
+    elif test.own_result.id not in result_by_id:
+        raise LookupError(f"the test names {test.own_result.id}, and asserts nothing of it")
     return test
 
 
@@ -132,7 +132,7 @@ def record_test(test: JudgedTest, session: Session) -> None:
     display = session.display
     run.results += (_shown(result, display) for result in test.results)
     run.selected.update(result.id for result in test.results)
-    run.elapsed_s[test.own.id] += test.elapsed_s
+    run.elapsed_s[test.own_result.id] += test.elapsed_s
     for observation in test.observations:
         run.observations.append(replace(observation, facts=redacted_facts(observation.facts, display.line)))
     if test.error:
@@ -192,10 +192,10 @@ def _note_error(test: JudgedTest, phase: str, error: BaseException, display: Dis
     if isinstance(error, Untested):
         test.leave_untested(error)
     elif isinstance(error, pytest.skip.Exception):
-        test.own = replace(test.own, verdict=Verdict.NOT_EXERCISED, why=str(error))
+        test.own_result = replace(test.own_result, verdict=Verdict.NOT_EXERCISED, why=str(error))
     elif not test.failing:
         test.error = display.without_known_values(f"{phase}: {type(error).__name__}: {error}")
-        test.own = replace(test.own, verdict=Verdict.NOT_EXERCISED, why=test.error)
+        test.own_result = replace(test.own_result, verdict=Verdict.NOT_EXERCISED, why=test.error)
 
 
 def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> None:
@@ -208,7 +208,8 @@ def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> 
     elif report.failed:  # the suite itself failed: the traceback is the reason
         report.longrepr = clean(str(report.longrepr))
     elif report.skipped and isinstance(report.longrepr, tuple):
-        report.why = changed(test.own.why, clean)  # the page shows it in its language (`HtmlPage.show_reason_of_skip`)
+        # The page shows it in its language (`HtmlPage.show_reason_of_skip`).
+        report.why = changed(test.own_result.why, clean)
         path, line_number, reason = report.longrepr  # the form in which pytest reports a skip
         report.longrepr = (path, line_number, clean(reason))
     # The sections are what the test printed and logged.

@@ -138,7 +138,8 @@ def register(traffic: Traffic) -> None:
     """
     profile = traffic.profile
     if not profile.accounts or not profile.pix_keys:
-        traffic.why_not_sent[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
+        missing_in_profile = "pix_keys" if profile.accounts else "accounts"
+        traffic.why_not_sent[_REGISTER] = NOTHING_TO_REGISTER.format(missing_in_profile)
         return
     context = _prepare_steps(traffic)
     for step in _STEPS:
@@ -238,7 +239,7 @@ def _send_keys_without_a_token(context: _StepContext) -> None:
 def _send_other_schemes(context: _StepContext) -> None:
     """Send registrations of made-up keys with the valid token under a scheme other than Bearer, such as Digest.
 
-    They are sent only if both of this is true:
+    They are sent only under two conditions:
 
     - The profile permits deletions, because a service may accept them.
     - A selected requirement needs their answers: the one on the scheme, or one on robustness, such as "no server
@@ -250,9 +251,7 @@ def _send_other_schemes(context: _StepContext) -> None:
     registrar = context.registrar
     is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
     if registrar.deletes_keys and is_selected:
-        schemes = permitted_credential_forms(
-            registrar.profile, among=OTHER_SCHEMES
-        )  # those that this profile lets a run send
+        schemes = permitted_credential_forms(registrar.profile, among=OTHER_SCHEMES)
         requests = [UnauthorizedRequest(scheme.name) for scheme in schemes]
         attempts = _with_synthetic_keys(registrar, Registering.OTHER_SCHEME, requests)
         _send_and_delete(registrar, attempts, beside_valid_requests=True)
@@ -426,12 +425,14 @@ def _register_until_enough(context: _StepContext) -> None:
     registrar = context.registrar
     if not registrar.deletes_keys:
         return
+    # Requests that are sent right before a registration, because a service at fault may answer it wrongly then.
     requests_before_single, requests_before_parallel = requests_before_registrations(context.traffic)
     bodies = _bodies_to_send_again(registrar)
     random_registrations: list[Exchange] = []  # their keys are not deleted yet
     while bodies:
-        are_requests_before_sent = not requests_before_single and not requests_before_parallel
-        if are_requests_before_sent:  # from now on several RANDOM keys are registered in one round, which saves rounds
+        are_all_sent_before_registrations = not requests_before_single and not requests_before_parallel
+        if are_all_sent_before_registrations:
+            # From now on several RANDOM keys are registered in one round, which saves rounds.
             most_random = _MOST_RANDOM_KEYS - len(random_registrations)
             bodies = _with_several_random_keys(registrar.log, bodies, most_random)
         answers = _register_round(registrar, bodies, requests_before_single, requests_before_parallel)
@@ -691,7 +692,7 @@ def _register_and_delete(
     They prove that only if the last list before the first registration could be read, and so shows that the key was
     absent.
     """
-    was_list_readable = registrar.last_list is not None  # of the list before the first registration
+    was_list_readable = registrar.last_list is not None  # the last list before the first registration
     seems_free = registrar.keys.seems_free(key.key)
     purpose = Registering.FIRST_TIME if seems_free else Registering.PERHAPS_REGISTERED
     first_answer = registrar.register(key, purpose)

@@ -312,9 +312,9 @@ def test_the_plan_counts_requests_with_wrong_tokens(lines_of_plan):
 
 
 def test_wrong_tokens_that_give_the_token_away_need_the_permission_fuzz(lines_of_plan):
-    """The plan lists wrong tokens from which the valid token can be restored only if the profile permits `fuzz`.
+    """Some wrong tokens contain the valid token: somebody who reads a log with such a wrong token knows the valid one.
 
-    Such a wrong token is the valid token with more characters.
+    They are sent only if the profile permits `fuzz`, so without `fuzz` the plan does not list them.
     """
     with_fuzz = lines_of_plan(SELECTION_OF_TOKENS, allow=WITH_FUZZ)
     without_fuzz = lines_of_plan(SELECTION_OF_TOKENS, allow=WITHOUT_FUZZ)
