@@ -33,8 +33,8 @@ def place_of(trace: TracebackType | None) -> str:
     own_frames = [frame for frame in frames if ".venv" not in Path(frame.filename).parts]
     if not own_frames:
         return ""
-    last = own_frames[-1]
-    return f" ({Path(last.filename).relative_to(_ROOT)}:{last.lineno})"
+    last_frame = own_frames[-1]
+    return f" ({Path(last_frame.filename).relative_to(_ROOT)}:{last_frame.lineno})"
 
 
 def _end_with_one_line(type_: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:

@@ -132,11 +132,11 @@ def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
     """A line for each transfer of an earlier run of which nobody knows whether it moved money.
 
     A person has to look such a transfer up. `perhaps_prepared` are transfers that perhaps were only prepared, and
-    `earlier` are executions without a clear answer.
+    `unknown_of_earlier_runs` are executions without a clear answer.
     """
     for entry in client.door.guard.perhaps_prepared:
         yield _remark(f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}")
-    for entry in client.door.guard.earlier:
+    for entry in client.door.guard.unknown_of_earlier_runs:
         yield _remark(f"outcome of an execution at {entry.at}: {outcome_in_words(entry, profile)}")
 
 

@@ -172,7 +172,8 @@ class TokenMonitor:
         self._invalid_in_a_row = 0
         self._refused_since_granted = [number for number in self._refused_since_granted if number > exchange.number]
         if exchange.operation in READ_OPERATIONS:
-            self.last_granted_read = self._granted_reads[exchange.operation] = exchange
+            self.last_granted_read = exchange
+            self._granted_reads[exchange.operation] = exchange
 
     def _count_refusal_of_invalid_request(self, response: Response) -> None:
         """Count an invalid request that was refused because of the caller, such as with 401: perhaps the token expired.

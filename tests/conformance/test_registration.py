@@ -239,7 +239,7 @@ def test_documented_key_type_is_accepted(key_type, log_with_registrations, left_
 
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_key_type_is_not_registered(log_with_registrations, profile):
-    """A key type that is not documented, such as another word, is not registered with Success true."""
+    """A key type that the interface document does not have is not registered with Success true."""
     answers = without_successes_whose_key_is_not_listed(
         of_undocumented_types(log_with_registrations), log_with_registrations, profile
     )

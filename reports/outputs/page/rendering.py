@@ -286,9 +286,9 @@ def _line_of_header(name: str, head: list[Line]) -> Line:
     for line in head:
         if line.name.lower() == name.lower():
             return line
-    missing = Line("", name)
-    head.append(missing)
-    return missing
+    new_line = Line("", name)
+    head.append(new_line)
+    return new_line
 
 
 def _body(text: str) -> list[Line]:
