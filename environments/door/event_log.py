@@ -139,7 +139,7 @@ class EventLog:
         """
         return digest_of(self.key.read(), subject)
 
-    def _new(self, subject: str, event: str, **clear: str) -> Event:
+    def _new_event(self, subject: str, event: str, **clear: str) -> Event:
         """A new line for the file, with the present time: what happened (`event`) to a subject, such as a code.
 
         The subject is written as its digest. `clear` has further members, which are written as they are. It may also

@@ -226,7 +226,7 @@ class Journal(EventLog):
         with self.locked():
             lines = self._lines()
             signed_number = self._signed_number_of_lines()
-            self._append_event(lines, self._new(canonical(code), event, **clear))
+            self._append_event(lines, self._new_event(canonical(code), event, **clear))
             self._write_lines(lines)
             # If the number was missing or edited, or if lines were removed, `fault` must still find that later. So a
             # missing number stays missing, and an existing number never gets smaller. Example: the number is 8, but
@@ -247,7 +247,7 @@ class Journal(EventLog):
                 raise JournalError(self.reason_not_to_trust())
             if not self.reason_not_to_trust():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
-            events = [*self.events(), self._new("", _STARTED)]  # "": this event is about no code
+            events = [*self.events(), self._new_event("", _STARTED)]  # "": this event is about no code
             now = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
             copy_of_old = self.path.with_name(f"{self.path.stem}-until-{now}{self.path.suffix}")
             if self.path.exists():

@@ -60,7 +60,7 @@ class KeyRecord(EventLog):
         with self.locked():
             key_in_clear = value if ours and value else ""
             account_in_clear = account if SYNTHETIC_PREFIX in account else ""
-            new_event = self._new(
+            new_event = self._new_event(
                 _subject(account, key_type, value),
                 event,
                 type=key_type,

@@ -201,7 +201,7 @@ class TokenMonitor:
         fetched.
         """
         authorization = str(sending.request.headers.get("Authorization"))
-        self._wait_for_empty_wire()  # before the condition: another thread may fetch a token while this one waits
+        self._wait_for_empty_wire()  # before the comparison: another thread may fetch a token meanwhile
         request_has_newest_token = self._secrets.token() in authorization
         if request_has_newest_token and not self._expired_at:
             repetition = self._repeat_alone(last_granted_read)

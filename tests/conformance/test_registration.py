@@ -307,11 +307,11 @@ def test_numeric_key_types(log_with_registrations, profile):
     profile says that nobody else registers keys at this account meanwhile.
     """
     observation = observation_of("registerPixKey.pixKeyType.numeric", log_with_registrations)
-    not_disposable = say(
+    why_not_deleted = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    why_not_tried = not_disposable if profile.deletes_keys else why_keys_cannot_be_deleted(profile)
+    why_not_tried = why_not_deleted if profile.deletes_keys else why_keys_cannot_be_deleted(profile)
     not_exercised_unless(observation.values, why_not_tried)
 
     report_observation("registerPixKey.pixKeyType.numeric", observation.values, observation.exchanges)
