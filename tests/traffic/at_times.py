@@ -137,7 +137,7 @@ def _answers_disagree(log: Log, operation: str) -> bool:
     """True if some answers to an operation refuse the valid token, or say that the path is unknown, and others do not.
 
     Only valid requests are compared, with the valid token and written in the usual way. Executions are compared even if
-    their code does not exist, because their token and path must be accepted nevertheless.
+    their code does not exist, because their token and path must be accepted in any case.
     """
     kinds = [RefusalKind.TOKEN]  # 401
     if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:  # executions and registrations
