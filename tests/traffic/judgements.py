@@ -43,6 +43,7 @@ from tests.traffic.keys.purposes import type_sent, understood_registrations, val
 from tests.traffic.keys.refused_types import deviations_if_more_is_needed
 from tests.traffic.money.executions import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.money.preparing import amounts_of
+from tests.traffic.neighbours import RightBefore
 from tests.traffic.refused_credentials import MOST_CITED, accepted_credentials_in_words, credentials_in_words
 from tests.traffic.scenario import Traffic
 
@@ -127,12 +128,13 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     """Judges that the valid token is accepted only as "Bearer <token>": neither alone nor as "Basic <token>".
 
     Executions of made-up codes show it, so that no real code is used up. The judgement deviates if the token in another
-    form gets the same answer as the token as a bearer, such as 404. If even a wrong token gets that answer, the token
-    is not checked before the code, and the judgement is inconclusive.
+    form gets the same answer as the token as a bearer each time, such as 404. (One server of several may not know the
+    path, and answer both with a 404 by chance.) If even a wrong token gets that answer, the token is not checked before
+    the code, and the judgement is inconclusive.
     """
     # Without a token, with a wrong token, and with the valid token in other forms.
     to_be_refused = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
-    with_bearer = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
+    with_bearer = log.of("executePix", Execution.UNKNOWN_CODE, RightBefore.UNKNOWN_CODE)
     with_wrong_token = [exchange for exchange in to_be_refused if exchange.credential == WRONG_TOKEN]
     if not with_bearer or not with_bearer[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
@@ -142,11 +144,16 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     in_other_forms = [exchange for exchange in to_be_refused if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
     if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
-    accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_bearer[0])]
+    accepted = [exchange for exchange in in_other_forms if _is_answered_like_each(exchange, with_bearer)]
     if accepted:
         credentials = accepted_credentials_in_words(accepted)
         return deviates(finding("scheme-accepted", credentials=credentials), with_bearer[0], *accepted)
     return holds(*in_other_forms)
+
+
+def _is_answered_like_each(exchange: Exchange, others: Sequence[Exchange]) -> bool:
+    """True if the answer is the same as each of these answers."""
+    return all(indistinguishable(exchange, other) for other in others)
 
 
 # -- without a valid token nothing is granted -----------------------------------------------------------------------

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spec.answers import answer_in_words, registered
+from spec.answers import RefusalKind, answer_in_words, refusal_or_failure, registered
 from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, finding
 from spec.interface import SYNTHETIC_PREFIX
@@ -32,7 +32,6 @@ from tests.traffic.keys.purposes import (
     REGISTER,
     Registering,
     body_sent,
-    is_refused_for_its_content,
     key_sent,
     registrations_of_free_keys,
     repeated_registrations,
@@ -43,6 +42,9 @@ from tests.traffic.scenario import Traffic
 
 _FEWEST_REFUSALS = 2
 """Smallest number of refusals that counts, because a single one may be an accident."""
+_REFUSALS_OF_A_TYPE = (RefusalKind.CONTENT, RefusalKind.ENVELOPE)
+"""Refusals that may be about the key type: a 400 or 422, or a 200 with a code in the envelope that is not 0. A 404 is
+not among them, because one server of several may not know the path: another requirement is about that."""
 _MOST_TURNS = 16
 """Most times that both keys are registered in turn. If one server of three refuses the type, 69 runs of 70 see two
 refusals among so many answers."""
@@ -88,7 +90,7 @@ def _register_in_turn(registrar: Registrar, accepted: Exchange, control: Exchang
             return
         answer = registrar.register(body_sent(accepted), Registering.TYPE_ONCE_MORE)
         key_is_free = registrar.delete_key_of(answer)
-        if is_refused_for_its_content(answer):
+        if _may_refuse_the_type(answer):
             number_of_refusals += 1
         has_enough_refusals = len(_refused_between_accepted(registrar.log, key_type)) >= _FEWEST_REFUSALS
         if not key_is_free or has_enough_refusals:
@@ -111,9 +113,7 @@ def _types_that_were_refused(log: Log) -> set[str]:
     That includes refusals beside other requests, although the run sent such a registration again and judges only the
     second answer. They prove nothing here, but the type is worth more requests.
     """
-    refused = [
-        exchange for exchange in log.attempts(REGISTER) if exchange.valid and is_refused_for_its_content(exchange)
-    ]
+    refused = [exchange for exchange in log.attempts(REGISTER) if exchange.valid and _may_refuse_the_type(exchange)]
     return {type_sent(exchange) for exchange in refused}
 
 
@@ -131,6 +131,11 @@ def _accepted_of_another_type(registrar: Registrar, key_type: str) -> Exchange |
             return exchange
         of_refused_types.append(exchange)
     return next(iter(of_refused_types), None)
+
+
+def _may_refuse_the_type(registration: Exchange) -> bool:
+    """True if the service refused a registration in a way that may be about its key type."""
+    return refusal_or_failure(registration) in _REFUSALS_OF_A_TYPE
 
 
 def _can_be_sent_again(registrar: Registrar, exchange: Exchange) -> bool:
@@ -189,7 +194,7 @@ def _refused_between_accepted(log: Log, key_type: str) -> list[Exchange]:
     refused_in_between: list[Exchange] = []
     for answer in answers:
         is_in_between = first_accepted < answer.number < last_accepted
-        if is_in_between and is_refused_for_its_content(answer) and not _may_say_that_key_is_registered(answer, log):
+        if is_in_between and _may_refuse_the_type(answer) and not _may_say_that_key_is_registered(answer, log):
             refused_in_between.append(answer)
     return refused_in_between
 
