@@ -23,7 +23,7 @@ from tests.selftest.proof.directly import sent_in_memory, try_in_memory
 from tests.selftest.proof.mutants.demands_faults import RefusesAKind
 from tests.selftest.proof.mutants.making_faults import json_members
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
-from tests.selftest.proof.variants.conforming_effects import without_keys
+from tests.selftest.proof.variants.conforming_effects import remove_first_keys
 from tests.selftest.proof.variants.conforming_making import profile_path, with_keys
 from tests.selftest.proof.variants.conforming_registrations import DuplicatesAreWelcome, KeyLimit
 from tests.selftest.services.one_run import (
@@ -179,7 +179,7 @@ def test_a_key_of_the_profile_is_deleted_only_if_it_is_disposable(disposable, ke
     the suite made up, so the requirement passes.
     """
     service = Service()
-    without_keys(service)  # removes the keys that the sandbox has at first
+    remove_first_keys(service)
     model = run_of_keys(service, tmp_path, disposable=disposable, key_at=KEY_AT)
     keys_after_run = keys_of_first_account(service)
     random_keys = _uuids_among(keys_after_run)
@@ -521,7 +521,7 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
     Nobody knows if the key is registered, so the run is incomplete (exit status 6).
     """
     service = service_named("RefusesEveryRegistration")
-    without_keys(service)
+    remove_first_keys(service)
     trial = try_in_memory(service, ids={"registerPixKey.status"})
     alerts = [note for note in trial.notes if "and the list shows its key: look whether it is registered" in note]
 
