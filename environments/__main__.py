@@ -89,7 +89,9 @@ def _show_journal(profile: Profile | None, code_to_settle: str | None) -> int:
         return CLEAN
     lines, why_no_code_is_sent = journal_lines(profile)
     print_lines(lines)
-    return report_error(why_no_code_is_sent, INCOMPLETE) if why_no_code_is_sent else CLEAN
+    if why_no_code_is_sent:
+        return report_error(why_no_code_is_sent, INCOMPLETE)
+    return CLEAN
 
 
 @contextmanager

@@ -51,9 +51,11 @@ _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 def protect_secrets() -> None:
     """Prepare the process before it reads any secret: switch core dumps off, and refuse dangerous settings.
 
-    A core dump is a file with the memory of a crashed process. Raises ProfileError for an environment variable that
-    names another service than the profile, for one that makes libraries write secrets to files, and if Python ignores
-    assertions, because libraries rely on them.
+    A core dump is a file with the memory of a crashed process. Raises ProfileError in three cases:
+
+    - Python ignores assertions, on which libraries rely.
+    - An environment variable names another service than the profile.
+    - An environment variable makes libraries write secrets to files.
     """
     if sys.flags.optimize:
         raise ProfileError("Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O")

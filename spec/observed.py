@@ -207,8 +207,8 @@ a few MB. Ordinary answers have up to 1,000 bytes. The number is a choice."""
 def _make_fingerprint(exchange: Exchange, response: Response) -> _Fingerprint:
     """Status, media type, code, a digest of the end of a large body, and each word of the start of the body.
 
-    In the body each part of the path of the request is replaced by `·`, and each number by `#`, because these differ
-    between two answers that are otherwise the same.
+    In the body each part of the path of the request is replaced by `·`, and each number by `#`. These differ between
+    two answers that are otherwise the same.
     """
     text = response.start.decode("utf-8", "replace")
     for part in _parts_of_path(exchange):

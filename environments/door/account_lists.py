@@ -112,9 +112,9 @@ class AccountLists:
     def may_be_random_key_made_since(self, text: str, number: int) -> bool:
         """True if a text in a list may be a key that the service made since the exchange with this number.
 
-        A service makes a key itself if a registration asks for the type RANDOM. The text may be that key if no list
-        before this exchange had it, and if it does not look like a key of another type (e-mail address, phone number,
-        CPF, CNPJ).
+        A service makes a key itself if a registration asks for the type RANDOM. The text may be that key under two
+        conditions: no list before this exchange had it, and it does not look like a key of another type, such as an
+        e-mail address or a phone number.
         """
         first_shown = self._first_shown.get(text)
         was_shown_earlier = first_shown is not None and first_shown < number
@@ -129,8 +129,8 @@ class AccountLists:
 
         If there are any, the service may have deleted another key than the one that a deletion named.
 
-        The result is empty if one of the two lists says that it is incomplete (such as the first page of several),
-        because then a new key may have pushed an old one to the next page.
+        The result is empty if one of the two lists is incomplete, such as the first page of several. Then a new key may
+        have pushed an old one to the next page.
         """
         before = self.before.get(account)
         if before is None or before.incomplete or listing.incomplete:

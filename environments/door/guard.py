@@ -164,6 +164,7 @@ class ExecutionGuard:
         if journal is None:
             return
         try:
+            # An empty journal is not locked, because locking makes its folder and its secret key.
             if journal.entries():
                 # Locked, to wait for another run that sends a code right now: its outcome will be known.
                 with journal.locked():

@@ -83,7 +83,7 @@ class Keys:
         """Begin with the keys of the profile (the settings of the run), none of which was sent so far."""
         self.accounts = accounts
         """The accounts of the profile."""
-        self.account = next(iter(accounts), "")
+        self.account = accounts[0] if accounts else ""
         """The account at which the run registers: the first of the profile."""
         self.lists = AccountLists(self.account, is_sandbox=is_sandbox, key_at=key_at)
         self.last_registration = 0
@@ -284,7 +284,8 @@ class Keys:
     def count_as_registered_if_recorded(self, key: PixKey) -> bool:
         """Count a key of the profile as registered by this run, if an earlier run registered it and did not delete it.
 
-        Then this run may delete the key. Returns true if the key counts as such. All three conditions must hold:
+        Then this run may delete the key. Returns true if the key counts as registered by this run. All three conditions
+        must hold:
 
         - The record of keys, a file, says that an earlier run registered it.
         - The list of keys before the run shows it at its account: its owner may have moved it to another account.
@@ -304,10 +305,9 @@ class Keys:
     def learn_value(self, key: RunKey, value: str | None) -> None:
         """Note the value of a key that the service made, so that the run can delete the key.
 
-        A service may also make a key for a registration of another type, so the key gets the type RANDOM here. `value`
-        is None if it turned out that no answer shows the value. A masked text, such as `1a2b****`, is no value, and
-        neither is the value of a key of the profile: both are ignored. In the record of keys, the line of the key is
-        replaced by a line with its new value. Raises JournalError.
+        `value` is None if it turned out that no answer shows the value. A masked text, such as `1a2b****`, and the
+        value of a key of the profile are ignored, because neither is the value of the key that the service made. In
+        the record of keys, the line of the key is replaced by a line with its new value. Raises JournalError.
         """
         is_masked = value is not None and has_mask(value)
         if value == key.value or value in self._profile_keys or is_masked:
@@ -315,7 +315,7 @@ class Keys:
         state = key.state
         self._set_state(key, KeyState.GONE)  # removes the line with the old value from the record
         key.label = _LABEL_OF_MADE_KEY
-        key.type = "RANDOM"
+        key.type = "RANDOM"  # a service may also make a key for a registration of another type
         key.value = value
         # At a real service a value is learned only if a list shows it. That a list lacked the earlier value says
         # nothing about the new value.
@@ -453,8 +453,8 @@ class Keys:
         is_accepted = registered(exchange) or may_be_registered_later
         self._set_state(key, state_after_registration(key, exchange, state_before, is_sandbox=self._is_sandbox))
         key.was_accepted = key.was_accepted or is_accepted
-        # Unknown before and after: a key that was registered before this exchange is not registered by it, and neither
-        # is a key that is certainly not registered after it.
+        # A request that got no clear answer may have registered the key only if nobody knew before it whether the key
+        # is registered, and nobody knows after it.
         is_still_unknown = was_unknown and key.state in REGISTRATION_UNKNOWN
         may_be_registered_by_exchange = is_still_unknown and may_have_arrived(exchange)
         if registered(exchange) or may_be_registered_by_exchange:
@@ -495,9 +495,8 @@ class Keys:
     def _counts_as_account_of_key(self, key: RunKey, account: str) -> bool:
         """True if the list of this account counts as the list of the account of the key.
 
-        That is true if both accounts are equal, or if the key has no account so far. For a key of the profile (the
-        settings of the run) that was not sent so far, each list counts, because it may be registered at any account of
-        the profile.
+        That is true if both accounts are equal, or if the key has no account so far. A key of the profile (the settings
+        of the run) may be registered at any account of the profile. So until the run sends it, each list counts.
         """
         is_its_account = account == key.account or not key.account  # a key without an account may be at any
         may_be_anywhere = key.is_of_profile and key.state is KeyState.NOT_SENT

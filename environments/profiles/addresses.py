@@ -47,7 +47,7 @@ def check_address(text: str, *, insecure: bool, exact: bool) -> None:
     path that ends in /v1, which is usually a mistake, because every path of the interface starts with /v1. No message
     repeats the address, because it may have a password.
     """
-    if "@" in text:
+    if "@" in text:  # a profile has no secret itself, only the names of environment variables and files with secrets
         raise ValueError("an address with a user name or password; secrets are named, never written: leave them out")
     has_query_or_fragment = set(text) & set("?#")
     if has_query_or_fragment:

@@ -96,19 +96,31 @@ class ParsedYaml:
         `place` has the names of keys and the numbers of list items that lead to the value from the outside, such as
         `("limits", "rate")`. If there is no such value, it is the line of the last key or item that exists.
         """
+        if self.root is None:  # the file is empty
+            return 1
         node = self.root
-        mark = node.start_mark if node else None
+        line = node.start_mark.line
         for step in place:
-            if isinstance(node, yaml.MappingNode) and isinstance(step, str):
-                key_node, node = next((pair for pair in node.value if pair[0].value == step), (None, None))
-            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                node = node.value[step]
-                key_node = node  # a list item has no key, so its own line is used
-            else:
+            key_node, value_node = _nodes_at(node, step)
+            if key_node is None or value_node is None:
                 break
-            if key_node:
-                mark = key_node.start_mark
-        return mark.line + 1 if mark else 1
+            line = key_node.start_mark.line
+            node = value_node
+        return line + 1  # PyYAML counts lines from 0
+
+
+def _nodes_at(node: yaml.Node, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
+    """The nodes of a key and of its value, if `node` is a mapping. Both are None if it has no such key.
+
+    If `node` is a list, `step` is the number of an item. An item has no key, so its node is returned twice.
+    """
+    if isinstance(node, yaml.MappingNode) and isinstance(step, str):
+        for key_node, value_node in node.value:
+            if key_node.value == step:
+                return key_node, value_node
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+        return node.value[step], node.value[step]
+    return None, None
 
 
 def parse_yaml(text: str, name: str) -> ParsedYaml:
@@ -196,7 +208,7 @@ def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None 
     except (OSError, ValueError) as error:
         names = sorted(file.stem for file in folder.glob("*.yaml") if not file.name.endswith(RECORD))
         known_environments = f"the environments in {shown(folder)} are: {', '.join(names) or 'none'}"
-        reason = getattr(error, "strerror", "it is not UTF-8")
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ProfileError(f"{shown(path)}: cannot be read ({reason}); {known_environments}") from None
     return profile_of(text, path, base_url)
 

@@ -209,14 +209,12 @@ class ProfileFile:
     def _check_base_url(cls, text: str, info: ValidationInfo) -> str:
         """Check the address of the service. Returns it in the form in which requests are sent to it.
 
-        `insecure` and `base_url_is_exact` may permit unusual addresses. pydantic checked both before; if one of them is
-        wrong itself, it is missing in `info.data`, and no second error about the address is wanted.
+        `insecure` and `base_url_is_exact` may permit unusual addresses.
         """
         address = normalized_address(text)
         if address != EMBEDDED:
-            insecure = info.data.get("insecure", True)
-            exact = info.data.get("base_url_is_exact", True)
-            check_address(address, insecure=insecure, exact=exact)
+            exact = _is_true_or_wrong("base_url_is_exact", info)
+            check_address(address, insecure=_is_true_or_wrong("insecure", info), exact=exact)
         return address
 
     @field_validator("sandbox")
@@ -271,10 +269,8 @@ class ProfileFile:
 
         Returns them in the form in which requests are sent to them, so that they can be compared as texts.
         """
-        # As in `_check_base_url`: a setting that is wrong itself is missing in `info.data`, and permits everything
-        # here.
-        insecure = info.data.get("insecure", True)
-        exact = info.data.get("base_url_is_exact", True)
+        insecure = _is_true_or_wrong("insecure", info)
+        exact = _is_true_or_wrong("base_url_is_exact", info)
         normalized = tuple(map(normalized_address, addresses))
         for address in normalized:
             check_address(address, insecure=insecure, exact=exact)
@@ -283,11 +279,25 @@ class ProfileFile:
     @field_validator("proxy")
     @classmethod
     def _check_proxy(cls, proxy: str | None, info: ValidationInfo) -> str | None:
-        """Check that the proxy has a valid address, and cannot read the token on its way to the service."""
+        """Check that the proxy has a valid address, and cannot read the token on its way to the service.
+
+        The address of the service is taken from `info.context`, which `profile_of` fills with the text of the file: in
+        `info.data` it is missing if it is wrong itself.
+        """
         if proxy:
-            address = info.context["base_url"]  # type: ignore[index]
-            check_proxy(proxy, address, insecure=info.data.get("insecure", True))
+            address_of_service = info.context["base_url"]  # type: ignore[index]
+            check_proxy(proxy, address_of_service, insecure=_is_true_or_wrong("insecure", info))
         return proxy
+
+
+def _is_true_or_wrong(setting: str, info: ValidationInfo) -> bool:
+    """True if a setting that permits something, such as `insecure`, is true, or if its own value is wrong.
+
+    A setting whose value is wrong is missing in `info.data`, the settings that pydantic has checked so far. The user
+    gets an error about that setting. An error about the address as well would only confuse.
+    """
+    is_true: bool = info.data.get(setting, True)
+    return is_true
 
 
 @dataclass(frozen=True, kw_only=True)

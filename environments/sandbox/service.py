@@ -182,7 +182,7 @@ class Service(HttpService):
         accepted = ledger.key(key.key) is None
         if accepted:
             ledger.add_key(key)
-        return Registration(next(self.numbers), key, not value, accepted)
+        return Registration(next(self.registration_numbers), key, not value, accepted)
 
     def new_key(self) -> str:
         """A key of type RANDOM that the service makes: a random UUID."""

@@ -176,8 +176,10 @@ def _moment(text: object) -> float:
 
 
 def _seconds(milliseconds: object) -> float:
-    """A recorded duration in seconds, at most 11 days (a million seconds, so that a senseless number does no
-    harm); 0 if none is recorded, or if it is negative."""
+    """A recorded duration in seconds; 0 if none is recorded, or if it is negative.
+
+    It is at most a million seconds (11 days), so that a senseless number does no harm.
+    """
     with suppress(ArithmeticError, TypeError, ValueError):  # a value that is no number gives 0
         seconds = float(milliseconds) / 1000  # type: ignore[arg-type]  # the value may have any type
         if isfinite(seconds):

@@ -27,7 +27,7 @@ from reports.result.verdicts import (
     tested_and_testable,
     with_known_failures,
 )
-from reports.sentences.wording import level_by_level, missing_permission, operations_in_words
+from reports.sentences.wording import count_of_each_level, missing_permission, operations_in_words
 from spec.interface import operations
 from spec.message import Text, joined, joined_reasons, message_of, say, say_many
 from spec.requirements import Requirement, requirements
@@ -157,20 +157,23 @@ def _something_was_tested(results: Results) -> bool:
 def _number_not_exercised_in_words(profile: Profile, results: Results) -> Text:
     """How many requirements were not exercised although the profile permits their requests, in words; empty if none.
 
-    A requirement is counted only if its failure would make the run fail: its level is in `fail_on`, and
-    `known_failures` of the profile does not list it.
+    For example "2 documented and 1 implied requirements in scope were not exercised". A requirement is counted only if
+    its failure would make the run fail: its level is in `fail_on` of the profile, and no entry of `known_failures`
+    accepts its failure. An entry accepts it up to its last day (`until`).
     """
-    known_failures = {entry.id for entry in profile.known_failures if not entry.is_past(today())}
-    not_exercised = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
-    at_failing_levels = [requirement for requirement in not_exercised if requirement.level in profile.fail_on]
-    levels = [requirement.level for requirement in at_failing_levels if requirement.id not in known_failures]
+    accepted_failures = {entry.id for entry in profile.known_failures if not entry.is_past(today())}
+    levels = []
+    for requirement, result in results:
+        would_fail_the_run = requirement.level in profile.fail_on and requirement.id not in accepted_failures
+        if result.verdict == Verdict.NOT_EXERCISED and would_fail_the_run:
+            levels.append(requirement.level)
     if not levels:
         return ""
     return say_many(
         "{levels} requirement in scope was not exercised",
         "{levels} requirements in scope were not exercised",
         n=len(levels),
-        levels=level_by_level(levels),
+        levels=count_of_each_level(levels),
     )
 
 

@@ -13,7 +13,7 @@ from itertools import chain
 
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict, tested_and_testable
-from reports.sentences.wording import capped, grouped, level_by_level, listed, operations_in_words
+from reports.sentences.wording import capped, count_of_each_level, grouped, listed, operations_in_words
 from spec.message import Date, Message, Text, joined, joined_keeping_repeats, say, say_many, texts_in_values
 
 PERMISSIONS = {
@@ -219,7 +219,7 @@ def _failures_in_words(document: RunDocument) -> Text:
             "fails {levels} requirement",
             "fails {levels} requirements",
             n=len(failing_levels),
-            levels=level_by_level(failing_levels),
+            levels=count_of_each_level(failing_levels),
         )
     if not number_of_known_failures(document):
         return failures

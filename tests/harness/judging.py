@@ -9,7 +9,7 @@ is met; if not, it has findings. A result is conclusive if the exchanges could s
 | `assert_holds`, `assert_judgement` | raises `DeviationError` | raises `NotExercised` |
 | `assert_requirements` | records given results; a failing one fails the test | raises `NotExercised` or `OutOfScope` |
 | `warn` | a warning, and the test goes on | a pass |
-| `observe`, `remark` | nothing is judged: they only record | nothing is judged |
+| `report_observation`, `remark` | nothing is judged: they only record | nothing is judged |
 | `not_exercised_unless`, `out_of_scope_unless` | never | raises `NotExercised`, `OutOfScope` |
 """
 
@@ -234,7 +234,7 @@ ObservedFacts = Mapping[Text, Iterable[Facts | str]]
 """By situation, the facts of the answers in it. A text is a fact in words."""
 
 
-def observe(
+def report_observation(
     requirement_id: str,
     values: ObservedFacts | str,
     exchanges: Iterable[Exchange] = (),
@@ -294,6 +294,8 @@ def assert_requirements(requirement_id: str, results: Iterable[RequirementResult
     """
     results = list(results)  # an iterable can be read only once, and the results are read twice
     ASSERTIONS.results += results
+    for result in results:
+        ASSERTIONS.judged[result.id] += result.judged
     own_results = [result for result in results if result.id == requirement_id]
     if not own_results:
         raise NotExercised(say("no answer to judge"))
@@ -308,9 +310,10 @@ def assert_judgement(requirement_id: str, judgement: Judgement) -> None:
     """
     if judgement.deviates:
         raise DeviationError(requirement_id, [judgement])
+    ASSERTIONS.judged[requirement_id] += len(judgement.exchanges)
     # An inconclusive judgement is recorded as a pass first, so that its exchanges are cited. The exception below then
     # replaces the verdict.
-    ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
+    ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges[:_MOST_CITED])
     if judgement.conclusion is Conclusion.INCONCLUSIVE:
         raise NotExercised(judgement.why)
     if judgement.why:

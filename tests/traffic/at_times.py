@@ -54,7 +54,7 @@ such a fault refuses the first code each time."""
 _TIMES_AGAIN = 16
 """Times that a request is sent again if answers disagree. If one node of three is at fault, 69 runs of 70 have two
 refusals among sixteen answers."""
-_OPERATIONS_WITH_A_STABLE_PATH = ("registerPixKey", "listAccounts", "getBalance", "listEntries", *PREPARING_OPERATIONS)
+_OPERATIONS_WITH_A_STABLE_404 = ("registerPixKey", "listAccounts", "getBalance", "listEntries", *PREPARING_OPERATIONS)
 """Operations whose valid requests a conforming service answers with 404 each time, or never.
 
 For example, a node that does not know the path of listAccounts answers 404, and all other nodes answer 200.
@@ -89,11 +89,12 @@ requests are compared, so reads are not in this table."""
 
 
 def refusals_of_the_path(operation: str) -> tuple[RefusalKind, ...]:
-    """The refusals that say that there is no such endpoint, if the operation is answered otherwise at other times.
+    """The refusals by which a node of the service seems to say that it has no such endpoint: 405, 501, perhaps 404.
 
-    A 404 is among them only if it cannot be about a key, an account or a code.
+    They prove it only if other nodes (servers that take turns) answer the same request otherwise. The 404 is left out
+    for an operation that may answer it at times for another reason, such as an account that has no keys now.
     """
-    if operation in _OPERATIONS_WITH_A_STABLE_PATH:
+    if operation in _OPERATIONS_WITH_A_STABLE_404:
         return (RefusalKind.NOT_FOUND, *_REFUSALS_OF_THE_METHOD)
     return _REFUSALS_OF_THE_METHOD
 
@@ -107,6 +108,7 @@ def repeat_where_answers_disagree(traffic: Traffic) -> None:
 
     They disagree if some answers refuse the valid token (or say that there is no such path) and others do not. More
     answers show whether one server of several is at fault. Sixteen are enough to see the fault twice (`_TIMES_AGAIN`).
+    For an execution, another code is sent afterwards, because the service may answer one code with 401 for ever.
     """
     for operation in operations():
         if not traffic.may_send_to(operation) or not _answers_disagree(traffic.log, operation):
@@ -123,8 +125,8 @@ def repeat_where_answers_disagree(traffic: Traffic) -> None:
 def _send_same_and_another_code_in_turn(traffic: Traffic, send: Send) -> None:
     """Send the same code again with `send`, and right after it a new code that does not exist. Do both twice.
 
-    A service may answer the first code with 401 each time, because a cache keeps an old answer. If the service accepts
-    the token for the new code, the caller is not locked out. So the 401 for the first code is a fault of the service.
+    A service may answer the same code with 401 each time, because a cache keeps an old answer. If it accepts the token
+    for the new code, it has not locked the caller out. So the 401 for the same code is a fault of the service.
     """
     for _ in range(_TIMES_OTHER_CODE):
         send()
@@ -134,12 +136,12 @@ def _send_same_and_another_code_in_turn(traffic: Traffic, send: Send) -> None:
 def _answers_disagree(log: Log, operation: str) -> bool:
     """True if some answers to an operation refuse the valid token, or say that the path is unknown, and others do not.
 
-    Only requests with the valid token that are written in the usual way are compared. An execution need not be valid,
-    because a code that does not exist must be accepted as far as token and path are concerned.
+    Only valid requests are compared, with the valid token and written in the usual way. Executions are compared even if
+    their code does not exist, because their token and path must be accepted nevertheless.
     """
     kinds = [RefusalKind.TOKEN]  # 401
-    if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:
-        kinds.append(RefusalKind.FORBIDDEN)  # 403; it counts for these two only, because a service may forbid a read
+    if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:  # executions and registrations
+        kinds.append(RefusalKind.FORBIDDEN)  # 403; for other operations it does not count, a service may forbid a read
     kinds += refusals_of_the_path(operation)
     requests = log.attempts(operation)
     with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.spelling]
@@ -155,26 +157,27 @@ def _request_to_repeat(traffic: Traffic, operation: str) -> Send | None:
     | operation | request |
     |---|---|
     | executePix | the code that does not exist, which was sent before |
-    | registerPixKey, deletePixKey | a synthetic key, which is deleted after each registration |
-    | a read | the read of the first account |
-    | any other | on a sandbox, the first valid request once more: it prepares a transfer |
+    | registerPixKey, deletePixKey | a registration of a made-up key, which is deleted again each time |
+    | one that prepares transfers | its first valid request once more, on a sandbox only |
+    | one that reads | its read of the first account |
 
-    None if there is no such request, or if the run may not delete keys.
+    None if there is no such request, or if the profile does not permit it.
     """
+    client = traffic.client
     purpose = Disagreement.ONCE_MORE
     if operation == "executePix":
         codes = [exchange.request.last_segment for exchange in traffic.log.of(operation, Execution.UNKNOWN_CODE)]
-        return partial(traffic.client.send, operation, codes[0], purpose=purpose) if codes else None
-    account = next(iter(traffic.profile.accounts), None)
+        return partial(client.send, operation, codes[0], purpose=purpose) if codes else None
     if operation in ("registerPixKey", "deletePixKey"):
-        return _registration_that_is_deleted(Registrar(traffic.client, traffic.profile)) if account else None
+        return _registration_that_is_deleted(Registrar(client, traffic.profile)) if traffic.profile.accounts else None
     if operation in PREPARING_OPERATIONS:
         bodies = [exchange.request.body for exchange in traffic.log.valid(operation)]
         if not bodies or not traffic.profile.is_sandbox:
             return None
-        return partial(traffic.client.send, operation, body=bodies[0], valid=True, purpose=purpose)
-    path_parameter = account if operations()[operation].path_parameter else None
-    return partial(traffic.client.send, operation, path_parameter, valid=True, purpose=purpose)
+        return partial(client.send, operation, body=bodies[0], valid=True, purpose=purpose)
+    # If the path has an account, the profile has one too: only valid reads are repeated, and they name its accounts.
+    account = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
+    return partial(client.send, operation, account, valid=True, purpose=purpose)
 
 
 def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
@@ -182,7 +185,7 @@ def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
 
     None if the run may not delete keys: a second registration of a key may be refused because the key is registered.
     """
-    key = registrar.synthetic_key_for_deletions()
+    key = registrar.synthetic_key_for_deletions()  # None if the run may not delete it
     if key is None:
         return None
 
@@ -242,24 +245,25 @@ def _requests_to_compare(log: Log, operation: str) -> list[Exchange]:
     """
     if operation not in _PURPOSES_TO_COMPARE:
         return log.valid(operation)
-    sent = log.of(operation, *_PURPOSES_TO_COMPARE.get(operation, ()))
-    answers = [exchange for exchange in sent if exchange.credential == VALID]
+    exchanges = log.of(operation, *_PURPOSES_TO_COMPARE[operation])
+    with_the_token = [exchange for exchange in exchanges if exchange.credential == VALID]
     if operation != "registerPixKey":
-        return answers
-    return [answer for answer in answers if not _may_be_refused_as_registered(answer, log)]
+        return with_the_token
+    return [exchange for exchange in with_the_token if not _may_be_refused_as_registered(exchange, log)]
 
 
-def _may_be_refused_as_registered(answer: Exchange, log: Log) -> bool:
-    """True if `answer`, the answer to a registration, may say that the key is registered already.
+def _may_be_refused_as_registered(registration: Exchange, log: Log) -> bool:
+    """True if the answer to a registration may say that the key is registered already.
 
     That is so if it is the same as each answer to a second registration of a registered key. For example, the service
     answers 404 to all of them.
     """
-    repeated = repeated_registrations(log)
-    names_a_key = answer.purpose is not KeptRefusal.WITH_THE_TOKEN  # the body of such a registration cannot be read
-    if not repeated or not names_a_key:
+    second_registrations = repeated_registrations(log)
+    # A registration with this purpose has a body that cannot be read.
+    names_a_key = registration.purpose is not KeptRefusal.WITH_THE_TOKEN
+    if not second_registrations or not names_a_key:
         return False
-    return all(indistinguishable(answer, other) for other in repeated)
+    return all(indistinguishable(registration, second) for second in second_registrations)
 
 
 def _kind_of_refusal(exchange: Exchange) -> RefusalKind | None:
@@ -300,24 +304,24 @@ def _is_refused_between_accepted(exchange: Exchange, sent_alone: list[Exchange],
 
     - The request right before or right after it was accepted. Otherwise the service may have refused all requests for a
       while.
-    - The same request was accepted before it and after it. There are two exceptions. If the refusal is a 401, any
-      accepted request after it is enough, because a service with a cache may keep the 401 for this code. If the method
-      is refused (405, 501), any accepted request before and after it is enough, because no key or code is the reason.
+    - An equal request was accepted before it, and another one after it. Then nothing in the request is the reason.
+
+    For two sorts of refusals any accepted request is enough in the place of an equal one:
+
+    - before and after a 405 or 501, because these are about the method, and not about the key or code in the request
+    - after a 401, because a cache may keep the answer 401 for one transaction code, and give it for ever
     """
     index = sent_alone.index(exchange)
     right_before_and_after = [*sent_alone[max(0, index - 1) : index], *sent_alone[index + 1 : index + 2]]
     if not any(adjacent in accepted for adjacent in right_before_and_after):
         return False
-    any_is_accepted_before = any(answer.number < exchange.number for answer in accepted)
-    any_is_accepted_after = any(answer.number > exchange.number for answer in accepted)
-    if _kind_of_refusal(exchange) in _REFUSALS_OF_THE_METHOD:
-        return any_is_accepted_before and any_is_accepted_after
-    numbers_of_same_request = [answer.number for answer in accepted if _is_same_request(answer, exchange)]
-    same_is_accepted_before = any(number < exchange.number for number in numbers_of_same_request)
-    same_is_accepted_after = any(number > exchange.number for number in numbers_of_same_request)
-    if _kind_of_refusal(exchange) is RefusalKind.TOKEN:
-        return same_is_accepted_before and any_is_accepted_after
-    return same_is_accepted_before and same_is_accepted_after
+    equal_and_accepted = [candidate for candidate in accepted if _is_same_request(candidate, exchange)]
+    kind = _kind_of_refusal(exchange)
+    enough_before = accepted if kind in _REFUSALS_OF_THE_METHOD else equal_and_accepted
+    enough_after = accepted if kind in (*_REFUSALS_OF_THE_METHOD, RefusalKind.TOKEN) else equal_and_accepted
+    is_accepted_before = any(candidate.number < exchange.number for candidate in enough_before)
+    is_accepted_after = any(candidate.number > exchange.number for candidate in enough_after)
+    return is_accepted_before and is_accepted_after
 
 
 def _is_same_request(exchange: Exchange, other: Exchange) -> bool:

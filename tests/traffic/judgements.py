@@ -77,7 +77,7 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
     valid_requests = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     successes = list(filter(succeeded, valid_requests))
     if successes:
-        return holds(successes[0])
+        return holds(*successes)
     statuses = {answer.response.status for answer in valid_requests if answer.response}
     if statuses == {401}:
         return _judgement_of_refused_token(traffic, operation, valid_requests[0])
@@ -187,7 +187,7 @@ def none_granted(exchanges_to_refuse: list[Exchange], code_of_finding: str, *oth
     if unreadable:
         names = credentials_in_words(unreadable)
         return inconclusive(say("a 200 that cannot be read: {names}", names=names), *unreadable)
-    return holds(*exchanges_to_refuse[:MOST_CITED])
+    return holds(*exchanges_to_refuse)
 
 
 def _says_done_in_a_text(exchange: Exchange) -> bool:
@@ -290,7 +290,7 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     return deviates(finding("refusal-with-effect", refused=joined(answers, ", ")), *effects)
 
 
-def no_refusal_was_executed(log: Log) -> Judgement:
+def no_refused_execution_shows_done(log: Log) -> Judgement:
     """Judges that no answer to an execution refuses it, for example with status 400, and also shows the status DONE.
 
     DONE means that the transfer was executed.
@@ -322,7 +322,7 @@ def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgeme
     answers = answers_to_real_codes(log)
     successes = list(filter(succeeded, answers))
     if successes:
-        return holds(successes[0])
+        return holds(*successes)
     prepared = log.of("executePix", Execution.PREPARED)
     successes_with_extra_parts = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)))
     # The run executes the first code as documented, the second code with extra parts, and all others as documented
@@ -353,9 +353,10 @@ def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
     refusal_kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
     if refusal_kinds == {RefusalKind.MEDIA_TYPE}:
         return deviates(finding("json-refused"), *answers[:1])
-    one_is_granted = None in refusal_kinds  # the kind of an answer that is no refusal is None
-    if one_is_granted:
-        return holds(*answers[:1])
+    # The kind of an answer that is no refusal is None.
+    granted = [answer for answer in answers if answer.response and refusal_kind(answer.response) is None]
+    if granted:
+        return holds(*granted)
     return inconclusive(otherwise, *answers[:1])
 
 
@@ -374,7 +375,7 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
         return deviations[requirement_id]
     understood = understood_registrations(log)
     if understood:
-        return holds(understood[0])
+        return holds(*understood)
 
     answers = valid_registrations(log)
     if deviations:
@@ -487,5 +488,5 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     # Why a deviation does not count, such as "not seen again with nothing else in flight".
     remark_by_exchange = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
     holding = [exchange for exchange, judgement in judgements if judgement.holds]
-    # The report cites the exchanges with a remark, and one exchange as an example.
-    return holds(*remark_by_exchange, *holding[:1], why=joined([*remark_by_exchange.values(), not_sent]))
+    # The report cites the first few of these as examples, so those with a remark come first.
+    return holds(*remark_by_exchange, *holding, why=joined([*remark_by_exchange.values(), not_sent]))

@@ -269,16 +269,16 @@ def refusal_for_its_size(exchange: Exchange, _log: Log) -> Facts | str | None:
 
 
 def _is_observed_for_its_kind(exchange: Exchange, log: Log) -> bool:
-    """True if the report observes this request for its kind of invalid requests.
+    """True if this is an invalid request whose answer the report shows, as the one request of its kind.
 
     A kind is the invalid part of a request and how it is invalid, such as ("pixKey", "missing"). On a sandbox two
-    deletions of one kind are sent, for two accounts. Only one of them is observed, so that runs can be compared.
+    deletions of one kind are sent, for two accounts. Only one of them is shown, so that runs can be compared.
     """
     return _observed_request_of_kind(exchange.operation, exchange.unusual, log) == exchange
 
 
 def _observed_request_of_kind(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
-    """The invalid request that the report observes for a kind such as ("pixKey", "missing"); None if none was sent.
+    """The invalid request whose answer the report shows for a kind such as ("pixKey", "missing"); None if none is sent.
 
     Of two deletions of a kind, it is the deletion for a synthetic account (made up by the suite), because outside a
     sandbox only this one is sent, and runs shall be comparable. But if the body is unreadable, it is the deletion for
@@ -329,9 +329,10 @@ def situation_by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
     """
     if exchange.credential != VALID:
         return _situation_by_credential(exchange, log)
-    if exchange.purpose in PURPOSES_WITH_OTHER_TYPES:
+    if exchange.purpose in PURPOSES_WITH_OTHER_TYPES:  # the type is none of PHONE, EMAIL, RANDOM, CNPJ and CPF
         return "pixKeyType: another word"
-    if exchange.purpose is not Invalid.IS_OBSERVED or not _is_observed_for_its_kind(exchange, log):
+    is_invalid_request = exchange.purpose is Invalid.IS_OBSERVED
+    if not is_invalid_request or not _is_observed_for_its_kind(exchange, log):
         return None
     return _situation_by_unusual_part(exchange, log)
 
@@ -401,8 +402,8 @@ def how_it_is_refused(exchange: Exchange, log: Log) -> Facts | str | None:
 def _is_taken_for_valid(exchange: Exchange) -> bool:
     """True if the answer to an invalid request is certainly no refusal, so the service treated it as a valid request.
 
-    False for executions, registrations and requests without the token, because other requirements show whether a code
-    is unknown, which keys are accepted, and whether the token is needed.
+    False for executions, registrations and requests without the token. Other requirements show how an unknown code is
+    answered, which keys are accepted, and whether the token is needed.
     """
     is_shown_elsewhere = exchange.credential != VALID or exchange.operation in (_EXECUTE, _REGISTER)
     if exchange.response is None or is_shown_elsewhere:

@@ -46,9 +46,9 @@ class Step(Enum):
     DELETE_IN_CAPITALS = "a deletion of the key in capital letters"
 
 
-STEPS_OF_KEYS = (Step.REGISTER, Step.DELETE, Step.LIST, Step.BALANCE)
+STEPS_WITHOUT_TRANSFERS = (Step.REGISTER, Step.DELETE, Step.LIST, Step.BALANCE)
 """Steps of a sequence that prepares no transfer. The first one begins each sequence."""
-STEPS_OF_TRANSFERS = (Step.PREPARE, Step.EXECUTE, Step.EXECUTE_AGAIN, *STEPS_OF_KEYS)
+STEPS_WITH_TRANSFERS = (Step.PREPARE, Step.EXECUTE, Step.EXECUTE_AGAIN, *STEPS_WITHOUT_TRANSFERS)
 """Steps of a sequence with transfers. The first one begins each sequence."""
 USUAL_SEQUENCE_OF_A_TRANSFER = (
     Step.PREPARE, Step.REGISTER, Step.LIST, Step.EXECUTE, Step.LIST, Step.BALANCE, Step.EXECUTE_AGAIN, Step.LIST,
@@ -122,10 +122,11 @@ _StepWithKeyState = tuple[Step, bool]
 than the second one."""
 
 
-def patterns_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
-    """The patterns of steps in a sequence of keys, as values that are equal for equal patterns. A fault may need one.
+def patterns_without_transfers(sequence: Sequence[Step]) -> set[Hashable]:
+    """The patterns of steps in a sequence without transfers, as values that are equal for equal patterns.
 
-    Each step makes two sorts of patterns. For example, the last step of REGISTER, LIST, DELETE makes:
+    A pattern is a few steps in a certain order, which a fault may need. Each step makes two sorts of patterns. For
+    example, the last step of REGISTER, LIST, DELETE makes:
 
     - the step with the two steps before it: ("steps", (REGISTER, LIST, DELETE))
     - the step with the last one, two and three changes of the key before it: ("changes", (REGISTER,), DELETE). Changes
@@ -147,7 +148,7 @@ def patterns_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
     return patterns
 
 
-def patterns_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
+def patterns_with_transfers(sequence: Sequence[Step]) -> set[Hashable]:
     """The patterns of steps in a sequence with transfers. A fault may need such a pattern.
 
     They are each two steps in a row of which one executes, and each three steps of which one prepares and one executes,
@@ -294,21 +295,28 @@ class SequenceSender:
         return exchange
 
     def _delete_elsewhere(self) -> Exchange | None:
-        """Send a deletion of the key at another account, and return the exchange. None if there is no such account."""
+        """Send a deletion of the key at another account than it is registered at, and return the exchange.
+
+        None if there is no such account.
+        """
         account = self._other_account
-        return self._delete_named_otherwise(self.key, account) if account else None
+        return self._send_inexact_deletion(self.key, account) if account else None
 
     def _delete_in_capitals(self) -> Exchange | None:
-        """Send the deletion of the key in capital letters, and return the exchange. None if there is no key."""
+        """Send a deletion whose body has the key in capital letters, and return the exchange. None if there is no key.
+
+        A service may treat letter case as it likes: it may delete the key, or say that there is no such key.
+        """
         if self.key is None:
             return None
         key_in_capitals = replace(self.key, key=self.key.key.upper())
-        return self._delete_named_otherwise(key_in_capitals, self.registrar.account)
+        return self._send_inexact_deletion(key_in_capitals, self.registrar.account)
 
-    def _delete_named_otherwise(self, key: PixKey | None, account: str) -> Exchange | None:
-        """Send a deletion that names the key of the sequence in another way, and return the exchange.
+    def _send_inexact_deletion(self, key: PixKey | None, account: str) -> Exchange | None:
+        """Send a deletion that a service may refuse, because its key or its account differs from the registered one.
 
-        The service may refuse it. None if the key is not registered, or if the target is no sandbox.
+        `key` is the key of the sequence, perhaps written in capitals. Returns the exchange; None if the sequence has no
+        registered key, or if the target is no sandbox.
         """
         may_be_sent = self.profile.is_sandbox and self.key_is_registered
         if key is None or not may_be_sent:

@@ -36,7 +36,7 @@ from reports.sentences.headline import (
     result_line,
     run_line,
 )
-from reports.sentences.wording import grouped, level_by_level
+from reports.sentences.wording import count_of_each_level, grouped
 from reports.showing.evidence import ShownExchange, ShownRequest, ShownResponse
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import BYTE_ORDER_MARK, END_OF_CUT_BODY, printable
@@ -137,7 +137,7 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
 
 def _numbers_by_level(entries: Iterable[ReportedRequirement]) -> Text:
     """Number of requirements at each level, in words: `2 documented and 1 implied`. The template calls this."""
-    return level_by_level(entry.level for entry in entries)
+    return count_of_each_level(entry.level for entry in entries)
 
 
 def _findings(findings: Sequence[ReportedFinding]) -> dict[str, list[ReportedFinding]]:

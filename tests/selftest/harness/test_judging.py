@@ -20,8 +20,8 @@ from tests.harness.judging import (
     assert_holds,
     assert_judgement,
     assert_requirements,
-    observe,
     remark,
+    report_observation,
     warn,
 )
 from tests.harness.watching import JUDGED, collect_results
@@ -101,7 +101,7 @@ def a_warning_that_no_exchange_shows():
 
 def an_observation():
     """What the service does, although the interface document does not say what is right."""
-    observe(TESTED_REQUIREMENT, "in this way", [CONFORMING])
+    report_observation(TESTED_REQUIREMENT, "in this way", [CONFORMING])
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,27 @@ def test_a_finding_counts_the_answers_that_deviate(exchanges, number_of_judged_a
 
     assert test.own_result.number_of_supporting_exchanges == number_of_judged_answers
     assert str(test.own_result.message) == message
+
+
+FIVE_EXECUTIONS = [replace(CONFORMING, number=number) for number in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        lambda: assert_judgement(TESTED_REQUIREMENT, holds(*FIVE_EXECUTIONS)),
+        lambda: assert_requirements(
+            TESTED_REQUIREMENT, [RequirementResult(TESTED_REQUIREMENT, Verdict.PASS, exchanges=(1, 2, 3), judged=5)]
+        ),
+    ],
+    ids=["one judgement of several exchanges", "results that were found out elsewhere"],
+)
+def test_a_pass_cites_three_exchanges_and_rests_on_all(assertion):
+    """The report cites three exchanges as examples of a pass, and says that the pass rests on all five."""
+    test = judged_test_of(assertion)
+
+    assert test.own_result.exchanges == (1, 2, 3)
+    assert test.own_result.number_of_supporting_exchanges == 5
 
 
 def test_a_remark_does_not_change_the_verdict():

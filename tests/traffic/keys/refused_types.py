@@ -43,11 +43,13 @@ from tests.traffic.keys.purposes import (
     is_understood,
     key_sent,
     registrations_for,
+    registrations_of_free_keys,
     type_sent,
     understood_registrations,
     valid_registrations,
 )
 from tests.traffic.keys.registrar import Registrar
+from tests.traffic.keys.types_refused_at_times import deviation_if_type_is_refused_at_times
 
 _OTHER_NAMES = {
     "pixKey": ("key", "PixKey", "pix_key", "chave"),
@@ -203,16 +205,20 @@ def judgement_on_key_type(log: Log, profile: Profile, key_type: str, why_not_tri
     """The judgement whether the service accepts one documented key type, by the registrations of the run.
 
     It holds if the service understood a registration of this type: it answered with a registration result, or said that
-    the key is registered already (409). A refusal proves a deviation only in some cases
+    the key is registered already (409). But it must not refuse the type at times (`types_refused_at_times.py`). A
+    refusal each time proves a deviation only in some cases
     (`_judgement_by_another_type`); otherwise the judgement is inconclusive. `why_not_tried` is the reason if no key
     of this type was registered.
     """
     registrations = _first_registrations_of(log, key_type)
     if not registrations:
         return inconclusive(why_not_tried)
+    refused_at_times = deviation_if_type_is_refused_at_times(log, key_type)
+    if refused_at_times is not None:
+        return refused_at_times
     understood = _understood_or_registered(log, profile, registrations)
     if understood:
-        return holds(understood[0])
+        return holds(*understood, *_accepted_later(log, key_type))
 
     refused = registrations[-1]
     why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
@@ -225,7 +231,7 @@ def judgement_on_key_type(log: Log, profile: Profile, key_type: str, why_not_tri
     sent_again = _sent_again(log, key_type)
     understood_at_last = [exchange for exchange in sent_again if is_understood(exchange)]
     if understood_at_last:
-        return holds(understood_at_last[0])
+        return holds(*understood_at_last)
     if _may_be_listed_afterwards(log, profile, refused):
         return inconclusive(joined((why, _KEY_MAY_BE_LISTED)), refused)
     return _judgement_by_another_type(log, refused, sent_again, why)
@@ -268,6 +274,12 @@ def _is_refused_like_another_type(log: Log, refused: Exchange) -> bool:
 def _first_registrations_of(log: Log, key_type: str) -> list[Exchange]:
     """The valid registrations of keys of this type that were not registered before, as far as the run knew."""
     return [exchange for exchange in first_registrations(log) if type_sent(exchange) == key_type]
+
+
+def _accepted_later(log: Log, key_type: str) -> list[Exchange]:
+    """The accepted registrations of keys of this type that were free again, after an earlier deletion."""
+    later = [exchange for exchange in registrations_of_free_keys(log) if exchange.purpose is not Registering.FIRST_TIME]
+    return [exchange for exchange in later if type_sent(exchange) == key_type and registered(exchange)]
 
 
 def _sent_again(log: Log, key_type: str) -> list[Exchange]:

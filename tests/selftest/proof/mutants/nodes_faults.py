@@ -85,6 +85,16 @@ class LacksAPathAtOneNode(NodeOfThree):
         return super().respond(request)
 
 
+class RefusesATypeAtOneNode(NodeOfThree):
+    """One node refuses registrations of one documented key type."""
+
+    def key_type(self, body):
+        key_type = super().key_type(body)
+        if self.is_at_fault and key_type == self.TYPE:
+            raise Refusal(self.STATUS, "There is no such key type.")
+        return key_type
+
+
 def _has_type(key_type):
     """A function that is true of a request if its body names this key type."""
     return lambda self, request: json_members(request).get("pixKeyType") == key_type
@@ -149,4 +159,9 @@ for _operation, _seed, _status in (
         "one node of three", f"{_operation[0].upper()}{_operation[1:]}IsMissingAtOneNode",
         f"One node of three does not know {_operation}.", LacksAPathAtOneNode, f"{_operation}.exists",
         OPERATION=_operation, SEED=_seed, STATUS=_status,
+    )  # fmt: skip
+for _type, _status, _seed in (("CNPJ", 422, 1), ("PHONE", 400, 2), ("EMAIL", 422, 3)):
+    declare_mutant(
+        "one node of three", f"{_type.capitalize()}IsRefusedAtOneNode", f"One node of three does not know the type {_type}.",
+        RefusesATypeAtOneNode, f"registerPixKey.pixKeyType.{_type}", TYPE=_type, STATUS=_status, SEED=_seed,
     )  # fmt: skip
