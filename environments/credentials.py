@@ -235,7 +235,7 @@ def _output_of_token_command(profile: Profile, command: tuple[str, ...]) -> str:
     """
     secret_names = _secret_variables_of(profile)
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             command, cwd=profile.path.absolute().parent,
             env={name: value for name, value in os.environ.items() if name not in secret_names},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -244,7 +244,7 @@ def _output_of_token_command(profile: Profile, command: tuple[str, ...]) -> str:
     except (OSError, ValueError, subprocess.SubprocessError):
         why = f"failed, or took more than {COMMAND_TIMEOUT:g} seconds; run it by hand: its output is never shown here"
         raise _profile_error(profile, f"auth.token_command: {why}") from None
-    return ended.stdout.decode(errors="replace").strip()
+    return process.stdout.decode(errors="replace").strip()
 
 
 def _profile_error(profile: Profile, why: str) -> ProfileError:

@@ -70,12 +70,7 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
     The lines are about the profile, the journal (the file with the transaction codes that runs sent), keys and
     transfers of earlier runs, the service, and what the profile lacks.
     """
-    target = "a sandbox" if profile.is_sandbox else "not a sandbox"
-    yield _remark(f"profile: {shown(profile.path)} is valid; its target is {target}")
-    if profile.redirection_note is not None:  # the user gave another address with --base-url
-        # The note is a text if --base-url changed more than the address, else it is empty.
-        note = profile.redirection_note or f"--base-url: {profile.base_url} is not the address of the profile"
-        yield _remark(note)
+    yield from _about_the_profile(profile)
     # The journal is read before `open_client` is called, which removes the environment variable with its secret key.
     journal, trouble, sent_before = journal_in_words(profile)
     needs_journal = "execute" in profile.allow and not profile.is_sandbox
@@ -106,6 +101,17 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
         yield INCOMPLETE, f"not exercised: {reason}"
 
 
+def _about_the_profile(profile: Profile) -> Iterator[Line]:
+    """A line that says whether the target is a sandbox, and one about another address that the user gave."""
+    target = "a sandbox" if profile.is_sandbox else "not a sandbox"
+    yield _remark(f"profile: {shown(profile.path)} is valid; its target is {target}")
+    address_was_replaced = profile.redirection_note is not None  # by --base-url
+    if address_was_replaced:
+        # The note is a text if --base-url changed more than the address, else it is empty.
+        note = profile.redirection_note or f"--base-url: {profile.base_url} is not the address of the profile"
+        yield _remark(note)
+
+
 def _about_keys(profile: Profile) -> Iterator[Line]:
     """At most one line: how many PIX keys earlier runs registered and did not delete.
 
@@ -126,11 +132,11 @@ def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
     """A line for each transfer of an earlier run of which nobody knows whether it moved money.
 
     A person has to look such a transfer up. `perhaps_prepared` are transfers that perhaps were only prepared, and
-    `earlier` are executions without a clear answer.
+    `unknown_of_earlier_runs` are executions without a clear answer.
     """
     for entry in client.door.guard.perhaps_prepared:
         yield _remark(f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}")
-    for entry in client.door.guard.earlier:
+    for entry in client.door.guard.unknown_of_earlier_runs:
         yield _remark(f"outcome of an execution at {entry.at}: {outcome_in_words(entry, profile)}")
 
 

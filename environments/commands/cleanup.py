@@ -170,7 +170,7 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
     if "read" in profile.allow and key.account not in lists.before:
         client.send("listPixKeys", key.account)  # the door compares later lists with this one
     list_before = lists.before.get(key.account)
-    is_of_the_profile = value in {own.key for own in profile.pix_keys}
+    is_of_the_profile = value in {profile_key.key for profile_key in profile.pix_keys}
     may_be_of_others = is_of_the_profile and not profile.is_sandbox
     is_masked = list_before is not None and list_before.hides_keys
     if may_be_of_others and is_masked:

@@ -43,9 +43,9 @@ def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
     """
     if entry.is_unknown or entry.is_perhaps_prepared:
         of_profile = f" {name_for_commands(profile)}" if profile else ""
-        what = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"
+        outcome = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"
         settle = f"python -m environments journal{of_profile} --settle {entry.name}"
-        return f"{what}: look the transfer up; then {settle}"
+        return f"{outcome}: look the transfer up; then {settle}"
     if entry.outcome is Outcome.PREPARED:
         return "prepared by a run that did not send it: the transfer may wait for its execution"
     return f"{entry.outcome} {entry.status}".strip()

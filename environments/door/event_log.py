@@ -139,14 +139,14 @@ class EventLog:
         """
         return digest_of(self.key.read(), subject)
 
-    def _new(self, subject: str, event: str, **clear: str) -> Event:
+    def _new_event(self, subject: str, event: str, **clear: str) -> Event:
         """A new line for the file, with the present time: what happened (`event`) to a subject, such as a code.
 
         The subject is written as its digest. `clear` has further members, which are written as they are. It may also
         have `digest`, if the caller knows only the digest of the subject.
         """
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        line = {"at": at, "environment": self.environment, "run": self.run, "digest": self.digest(subject)}
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        line = {"at": now, "environment": self.environment, "run": self.run, "digest": self.digest(subject)}
         return line | {"event": event} | clear
 
     def _lines(self) -> list[str]:
@@ -218,14 +218,14 @@ def replace_file(path: Path, data: bytes) -> None:
     meanwhile gets the whole old data or the whole new data. `fsync` waits until the data, and then the name in the
     folder, are on the disk, so that they outlive a crash of the machine.
     """
-    new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)  # of a run that was killed
+    new_file = path.with_name(f"{path.name}.new")
+    new_file.unlink(missing_ok=True)  # of a run that was killed
     # O_EXCL: fails if somebody else has made the file or a link meanwhile. 0o600: only the owner may read and write it.
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with os.fdopen(os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    new.replace(path)
+    new_file.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

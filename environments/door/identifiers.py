@@ -163,6 +163,7 @@ class Identifiers:
             return True
         if isinstance(leaf, NumberText):
             return _is_permitted_number(path, float(leaf))
+        # The key itself, or a text of the profile into which the key was filled, such as `+55{key}`.
         return any(leaf in self._texts_of_bodies_with_key(key) for key in self._keys.keys_of_runs())
 
     def _texts_of_bodies_with_key(self, key: PixKey) -> set[str]:

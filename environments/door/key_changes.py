@@ -153,7 +153,7 @@ class KeyChanges:
             return
         if self._may_read:
             for account in self._keys.accounts:
-                if account not in self._keys.lists.last:
+                if account not in self._keys.lists.last:  # else a scenario has read the list already
                     self._read(sending, account)
         self._keys.lists.run_may_have_changed_keys = True
 
@@ -223,13 +223,13 @@ class KeyChanges:
         if not self._may_read:
             return NO_LIST
         account = self._account_of(sending)
-        last = self._keys.lists.last.get(account)
-        if last is None or last.number < self._keys.last_registration:
-            last = self._read(sending, account)
-        before = self._keys.lists.before.get(account)
-        if last is None or before is None:
+        last_list = self._keys.lists.last.get(account)
+        if last_list is None or last_list.number < self._keys.last_registration:
+            last_list = self._read(sending, account)
+        list_before_run = self._keys.lists.before.get(account)
+        if last_list is None or list_before_run is None:
             return say("the list of keys of before the run could not be read, so no key is deleted")
-        reason = before.incomplete or last.incomplete  # a text that says why the list is not whole
+        reason = list_before_run.incomplete or last_list.incomplete  # a text that says why the list is not whole
         if not reason and self._keys.are_listed_outside_key_at(account):
             reason = NOT_AT_KEY_AT
         return say("{why}, so no key is deleted", why=reason) if reason else ""

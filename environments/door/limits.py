@@ -220,7 +220,7 @@ class Budget:
         (`divide_transfers`). Example: the limit is 10, and 1 transfer was prepared by a valid body. Then each of 3
         operations may prepare (10 - 1) // 3 = 3 transfers by invalid bodies.
         """
-        # Only on a sandbox. A real service may read such a body otherwise than the suite, and prepare a transfer.
+        # Only on a sandbox. A real service may read such a body in another way than the suite, and prepare a transfer.
         is_harmless = self._is_sandbox and not sending.intent.valid and _cannot_prepare_transfer(sending)
         if is_harmless:
             return True

@@ -234,7 +234,7 @@ class _Head:
 
 
 _BLANKS_BEFORE_COLON = re.compile(rb"^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+:")
-"""The name of a header (RFC 9110 section 5.6.2) at the begin of a line, then blanks and the colon: `Content-Type :`."""
+"""The name of a header (RFC 9110 section 5.6.2) at the start of a line, then blanks and the colon: `Content-Type :`."""
 
 
 class _FinalResponse(HTTPResponse):
@@ -254,7 +254,7 @@ class _FinalResponse(HTTPResponse):
         super().begin()
         self.fp = file  # the body is read without that limit
         _thread_data.deadline.head = self  # so that the status and the headers are known if the body cannot be read
-        if self.headers.defects:
+        if self.headers.defects:  # lines that the parser of `http.client` could not read
             raise MalformedHeaderError
         if not self.headers.get("Content-Length", "0").strip().isdigit():
             raise InvalidHeader
@@ -299,7 +299,7 @@ class _Watched:
             raise ConnectedError
         deadline.may_have_left = True
         deadline.watch(self.sock)
-        self._http_vsn_str = HTTP_1_0 if deadline.is_http_1_0 else "HTTP/1.1"
+        self._http_vsn_str = HTTP_1_0 if deadline.is_http_1_0 else "HTTP/1.1"  # what `http.client` writes
         super().request(*args, **kwargs)  # type: ignore[misc]
 
     def getresponse(self) -> Any:

@@ -117,7 +117,7 @@ class Wire(HTTPAdapter):
         deadline = Deadline(self._watchdog, sends=False)
         try:
             result = self._exchange(requests.Request("GET", base_url).prepare(), deadline)
-        except ConnectedError:
+        except ConnectedError:  # there is a connection: the error keeps the request from being sent
             return ""
         return str(result.message) if isinstance(result, Failure) else ""
 

@@ -239,36 +239,45 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         raise ProfileError(*dict.fromkeys(_problem(problem, parsed, name, base_url) for problem in errors)) from None
     profile = Profile(**vars(file), name=path.stem, path=path, redirection_note=redirection_note)
     sets_limit_of_transfers = "transfers" in (data.get("limits") or {})
-    if sets_limit_of_transfers or not profile.is_sandbox:
-        return profile
-    # On a sandbox no money is real, so the limit of transfers is that of requests: every request may prepare a
-    # transfer, because the service may accept every invalid body.
+    if profile.is_sandbox and not sets_limit_of_transfers:
+        return _with_a_transfer_for_each_request(profile)
+    return profile
+
+
+def _with_a_transfer_for_each_request(profile: Profile) -> Profile:
+    """The profile of a sandbox with a limit of transfers that no run reaches: it is that of the requests.
+
+    Every request may prepare a transfer, because the service may accept every invalid body. On a sandbox no money is
+    real, so that does no harm.
+    """
     return replace(profile, limits=replace(profile.limits, transfers=profile.limits.requests))
 
 
 def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[str, Any], str | None]:
     """The data of a profile after --base-url replaced its address, and a note about that.
 
-    | address in the profile | what is changed | note |
+    The setting `sandbox` is removed in any case, because nobody has said that the address of --base-url is a sandbox.
+
+    | address in the profile | what else is changed | note |
     |---|---|---|
-    | embedded (the sandbox inside the suite) | the address; keys, codes and bodies are removed; it reads | a text |
+    | embedded (the sandbox of the suite) | the address; keys, codes and bodies are removed; it only reads | a text |
     | another one than that of --base-url | the address | the empty text |
     | the same as that of --base-url | nothing | None |
 
     Keys, codes and bodies in a profile of the embedded sandbox are made up, so they must not be sent to another
     service. `name` is the file for the note.
     """
-    new_address = {"base_url": base_url, "sandbox": None}  # nobody has said that the new address is a sandbox
+    new_address = {"base_url": base_url, "sandbox": None}
     if data.get("base_url") == EMBEDDED:
-        kept = {key: value for key, value in data.items() if key not in _MADE_UP_FOR_THE_SANDBOX}
+        kept_data = {key: value for key, value in data.items() if key not in _MADE_UP_FOR_THE_SANDBOX}
         note = (
             f"--base-url: {name} is for the embedded sandbox, this run only reads; keys, codes and bodies stay "
             f"there. `python -m environments new NAME` writes a profile for {normalized_address(base_url)}"
         )
-        return kept | {"allow": ["read"]} | new_address, note
+        return kept_data | {"allow": ["read"]} | new_address, note
     is_same_address = normalized_address(base_url) == normalized_address(str(data.get("base_url")))
-    data = data | new_address
-    return (data, None) if is_same_address else (data, "")
+    note_on_address = None if is_same_address else ""
+    return data | new_address, note_on_address
 
 
 def from_example(values: Mapping[str, str], path: Path) -> str:

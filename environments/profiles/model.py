@@ -55,7 +55,7 @@ ENVIRONMENTS = Path(__file__).parents[1]
 EMBEDDED = "embedded"
 """The base_url of a profile whose target is the embedded sandbox."""
 FAIL = "fail"
-"""Value of the key `drift` with which a run fails if the service behaves otherwise than a user accepted (--accept)."""
+"""Value of the key `drift` with which a run fails if the service no longer behaves as a user accepted (--accept)."""
 RECORD = ".observed.yaml"
 """Ending of the name of a record: what was observed of an environment and accepted. It is no profile."""
 
@@ -69,8 +69,8 @@ class ProfileError(Exception):
     def __init__(self, *problems: str) -> None:
         """Make an error of these problems, each in one line for the user. At least one problem is needed."""
         self.problems = [_on_one_line(problem) for problem in problems]
-        others = len(problems) - 1
-        super().__init__(self.problems[0] + (f" ({others} more in this file)" if others else ""))
+        number_of_others = len(problems) - 1
+        super().__init__(self.problems[0] + (f" ({number_of_others} more in this file)" if number_of_others else ""))
 
 
 def _on_one_line(text: str) -> str:
@@ -242,7 +242,7 @@ class ProfileFile:
         The embedded sandbox needs none, because the suite gives it a token.
         """
         number_of_sources = len([source for source in vars(auth).values() if source])
-        is_missing = number_of_sources == 0 and info.context["base_url"] != EMBEDDED  # type: ignore[index]
+        is_missing = number_of_sources == 0 and _address_as_written(info) != EMBEDDED
         if number_of_sources > 1 or is_missing:
             raise ValueError("expected exactly one of token_env, token_command and token_file")
         return auth
@@ -256,10 +256,12 @@ class ProfileFile:
         """
         prepare = transactions.prepare
         if prepare:
-            needed = operations()[prepare.operation].permission
+            needed_permission = operations()[prepare.operation].permission
             permitted = info.data.get("allow", PERMISSIONS)
-            if needed not in permitted:
-                raise ValueError(f"{prepare.operation} is not permitted; add {needed} to allow, or remove prepare")
+            if needed_permission not in permitted:
+                raise ValueError(
+                    f"{prepare.operation} is not permitted; add {needed_permission} to allow, or remove prepare"
+                )
         return transactions
 
     @field_validator("also_at")
@@ -279,15 +281,20 @@ class ProfileFile:
     @field_validator("proxy")
     @classmethod
     def _check_proxy(cls, proxy: str | None, info: ValidationInfo) -> str | None:
-        """Check that the proxy has a valid address, and cannot read the token on its way to the service.
-
-        The address of the service is taken from `info.context`, which `profile_of` fills with the text of the file: in
-        `info.data` it is missing if it is wrong itself.
-        """
+        """Check that the proxy has a valid address, and cannot read the token on its way to the service."""
         if proxy:
-            address_of_service = info.context["base_url"]  # type: ignore[index]
-            check_proxy(proxy, address_of_service, insecure=_is_true_or_wrong("insecure", info))
+            check_proxy(proxy, _address_as_written(info), insecure=_is_true_or_wrong("insecure", info))
         return proxy
+
+
+def _address_as_written(info: ValidationInfo) -> str:
+    """The address of the service, as the file or --base-url has it, even if it is wrong.
+
+    `profile_of` puts it into `info.context`. In `info.data`, which has the settings that pydantic has checked so far,
+    it is missing if it is wrong.
+    """
+    address: str = info.context["base_url"]  # type: ignore[index]
+    return address
 
 
 def _is_true_or_wrong(setting: str, info: ValidationInfo) -> bool:
@@ -308,7 +315,7 @@ class Profile(ProfileFile):
     path: Path
     """The file as it was named."""
     redirection_note: str | None = None
-    """What ``--base-url`` changed in the profile:
+    """What ``--base-url`` changed in the profile, apart from ``sandbox``, which it always removes:
 
     - None: nothing, because the address is that of the file.
     - Empty: only the address was replaced.

@@ -92,7 +92,7 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
     tested, testable = tested_and_testable(coverage(results), run.profile.fail_on)
     share = tested / testable if testable else 1
     reasons = [reason for reason in _reasons_why_incomplete(run, results, share) if reason]
-    missing = reasons[0] if reasons else ""
+    why_incomplete = reasons[0] if reasons else ""
     applies = {
         RunVerdict.INTERNAL_ERROR: run.errors,
         RunVerdict.INTERRUPTED: run.interrupted,
@@ -101,13 +101,14 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
         RunVerdict.DRIFTED: run.drift and run.profile.drift == FAIL,
         RunVerdict.UNREACHABLE: run.unreachable,
         RunVerdict.NOTHING_SELECTED: not results,
-        RunVerdict.INCOMPLETE: missing,
+        RunVerdict.INCOMPLETE: why_incomplete,
         RunVerdict.PARTIAL: run.narrowed or tested < testable,  # the user or the profile left requirements out
         RunVerdict.CONFORMANT: True,
     }
     verdict = next(verdict for verdict in RunVerdict if applies[verdict])
-    has_reason = verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE)
-    return verdict, missing if has_reason else ""
+    if verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE):
+        return verdict, why_incomplete
+    return verdict, ""
 
 
 def _reasons_why_incomplete(run: Run, results: Results, share: float) -> Iterator[Text]:
@@ -248,9 +249,9 @@ def _untested(run: Run, requirement: Requirement) -> RequirementResult:
         return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
     if run.recorded is not None:
         return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, _not_in_recording(requirement))
-    missing = missing_permission(requirement, run.profile.allow)
-    if missing:
-        return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing)
+    missing_permission_in_words = missing_permission(requirement, run.profile.allow)
+    if missing_permission_in_words:
+        return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing_permission_in_words)
     return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, run.stopped or say("no test reached it"))
 
 

@@ -182,15 +182,15 @@ def permissions_in_words(allow: Collection[str]) -> Text:
 
     If at most two permissions are missing, a shorter text names the missing ones: `everything permitted except to …`.
     """
-    missing = [words for name, words in PERMISSIONS.items() if name not in allow]
-    allowed = [words for name, words in PERMISSIONS.items() if name in allow]
-    if not missing:
+    forbidden = [words for name, words in PERMISSIONS.items() if name not in allow]
+    permitted = [words for name, words in PERMISSIONS.items() if name in allow]
+    if not forbidden:
         return say("everything permitted")
-    if len(missing) <= _MOST_EXCEPTED:
-        return say("everything permitted except to {permissions}", permissions=listed(missing))
-    if len(allowed) == 1:
-        return say("{permission} only", permission=allowed[0])
-    return listed(allowed) or say("nothing permitted")
+    if len(forbidden) <= _MOST_EXCEPTED:
+        return say("everything permitted except to {permissions}", permissions=listed(forbidden))
+    if len(permitted) == 1:
+        return say("{permission} only", permission=permitted[0])
+    return listed(permitted) or say("nothing permitted")
 
 
 def result_line(document: RunDocument) -> Text:

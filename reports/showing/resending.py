@@ -153,9 +153,8 @@ class Resending:
         `variable_of_code` is the shell variable for the transaction code; empty if the command has none. A comment says
         of what kind of transfer that code was, because a person has to set the variable to such a code.
         """
-        if (
-            exchange.operation in PREPARING_OPERATIONS and exchange.valid
-        ):  # some services move the money when they prepare
+        prepares_a_transfer = exchange.valid and exchange.operation in PREPARING_OPERATIONS
+        if prepares_a_transfer:  # some services move the money already when they prepare a transfer
             yield MAY_MOVE
         if exchange.operation != "executePix" or not self._has_real_code(exchange.request):
             return

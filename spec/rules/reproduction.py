@@ -177,8 +177,8 @@ class Reproduction:
         exchanges = [exchange for exchange in self.exchanges if exchange.operation == operation]
         deviating = [exchange for exchange in exchanges if judge(requirement_id, exchange).deviates]
         for exchange in deviating:
-            second = self.sent_again.get(exchange.number)
-            if second and judge(requirement_id, second).deviates:
+            repetition = self.sent_again.get(exchange.number)
+            if repetition and judge(requirement_id, repetition).deviates:
                 return True
         if requirement_id.endswith(".connection"):
             return self._connections_are_dropped_often(deviating)

@@ -151,7 +151,8 @@ def test_without_a_valid_token_nothing_is_executed(log_with_executions, traffic)
         *requests_let_in_by_finding(log_with_executions, "executePix"),
     )
     without_token = [*before_execution, *results_for_made_up_codes]
-    judgement = token_is_required(without_token, valid_successes, "executed", *deviations)
+    code_of_finding = "executed"  # for all requests that got a result and are in no pair
+    judgement = token_is_required(without_token, valid_successes, code_of_finding, *deviations)
     not_exercised_unless([*before_execution, *after_execution], "no request without a valid token was sent")
     # A wrong token that spent a code may have executed its transfer, although its answer was a refusal.
     are_codes_unspent = not perhaps_spent_by_wrong_tokens(log_with_executions)

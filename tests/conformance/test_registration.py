@@ -184,7 +184,9 @@ def test_without_a_valid_token_no_key_is_registered(log_with_registrations, traf
     refused_with_effect = ("refused-with-effect", without_token_but_registered(log_with_registrations, profile))
     deviations = (refused_with_effect, *requests_let_in_by_finding(log_with_registrations, "registerPixKey"))
     without_token = [*registrations_without_token, *results_for_made_up_keys]
-    judgement = token_is_required(without_token, valid_registrations(log_with_registrations), "registered", *deviations)
+    code_of_finding = "registered"  # for all requests that got a result and are in no pair
+    valid = valid_registrations(log_with_registrations)
+    judgement = token_is_required(without_token, valid, code_of_finding, *deviations)
     assert_judgement("registerPixKey.token.required", judgement)
     warn(
         "registerPixKey.token.required",
@@ -237,7 +239,7 @@ def test_documented_key_type_is_accepted(key_type, log_with_registrations, left_
 
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_key_type_is_not_registered(log_with_registrations, profile):
-    """A key type that is not documented, such as another word, is not registered with Success true."""
+    """A key type that the interface document does not have is not registered with Success true."""
     answers = without_successes_whose_key_is_not_listed(
         of_undocumented_types(log_with_registrations), log_with_registrations, profile
     )
@@ -305,11 +307,11 @@ def test_numeric_key_types(log_with_registrations, profile):
     profile says that nobody else registers keys at this account meanwhile.
     """
     observation = observation_of("registerPixKey.pixKeyType.numeric", log_with_registrations)
-    not_disposable = say(
+    why_not_deleted = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    why_not_tried = not_disposable if profile.deletes_keys else why_keys_cannot_be_deleted(profile)
+    why_not_tried = why_not_deleted if profile.deletes_keys else why_keys_cannot_be_deleted(profile)
     not_exercised_unless(observation.values, why_not_tried)
 
     report_observation("registerPixKey.pixKeyType.numeric", observation.values, observation.exchanges)

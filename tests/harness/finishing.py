@@ -301,7 +301,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
             "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
         )
         yield outcome_unknown(say("exchange {number}", number=number), joined((remedy, command_to_settle)))
-    for entry in door.guard.earlier:  # executions of earlier runs without a clear answer
+    for entry in door.guard.unknown_of_earlier_runs:  # executions of earlier runs without a clear answer
         yield outcome_unknown(
             say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
             joined((say("look the transfer up"), command_to_settle)),

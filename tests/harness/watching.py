@@ -47,9 +47,9 @@ def begin_test(item: pytest.Item, profile: Profile) -> None:
     if requirement is None:
         return
     item.stash[JUDGED] = JudgedTest(item.nodeid, RequirementResult(requirement.id, Verdict.NOT_EXERCISED))
-    missing = permission_missing_for(item, requirement, profile)
-    if missing:
-        raise OutOfScope(missing)
+    missing_permissions = permission_missing_for(item, requirement, profile)
+    if missing_permissions:
+        raise OutOfScope(missing_permissions)
 
 
 LastAssertion = DeviationError | Untested | None
@@ -151,7 +151,7 @@ def _shown(result: RequirementResult, display: Display) -> RequirementResult:
 def _result_of(error: DeviationError, session: Session) -> RequirementResult:
     """The result of a requirement that is not met: a failure or a warning, with its findings.
 
-    Which of both it is depends on the level of the requirement (such as `documented`), except that some kinds of
+    The level of the requirement, such as `documented`, decides whether it is a failure or a warning. But some kinds of
     findings have a level of their own in findings.yaml. A finding that showed only in parallel with other requests gets
     the remark "only with other requests in flight", because these may be the cause.
     """

@@ -153,7 +153,7 @@ declare_mutant(
 )  # fmt: skip
 for _operation, _seed, _status in (
     ("registerPixKey", 3, 404), ("getBalance", 4, 404), ("listEntries", 4, 404), ("listAccounts", 4, 404),
-    ("transferInternal", 1, 404), ("deletePixKey", 2, 405), ("listPixKeys", 2, 405),
+    ("transferInternal", 1, 404), ("deletePixKey", 2, 405), ("listPixKeys", 2, 405), ("executePix", 4, 405),
 ):  # fmt: skip
     declare_mutant(
         "one node of three", f"{_operation[0].upper()}{_operation[1:]}IsMissingAtOneNode",
@@ -164,4 +164,10 @@ for _type, _status, _seed in (("CNPJ", 422, 1), ("PHONE", 400, 2), ("EMAIL", 422
     declare_mutant(
         "one node of three", f"{_type.capitalize()}IsRefusedAtOneNode", f"One node of three does not know the type {_type}.",
         RefusesATypeAtOneNode, f"registerPixKey.pixKeyType.{_type}", TYPE=_type, STATUS=_status, SEED=_seed,
+    )  # fmt: skip
+for _operation, _seed in (("executePix", 4), ("deletePixKey", 2), ("listPixKeys", 2)):
+    declare_mutant(
+        "one node of three", f"PathOf{_operation[0].upper()}{_operation[1:]}IsUnknownAtOneNode",
+        f"One node of three answers {_operation} like an undocumented path.", LacksAPathAtOneNode, f"{_operation}.exists",
+        OPERATION=_operation, SEED=_seed,
     )  # fmt: skip
