@@ -42,14 +42,13 @@ tally_of(sys.argv[1], replace(load("sandbox"), base_url="{BASE}"))
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: seconds of wall time and of CPU time, peak memory in megabytes, the requests that were answered, and the
-    exit status."""
+    """What one run took."""
 
-    seconds: float
-    cpu: float
-    megabytes: float
-    requests: int
-    status: int = 0
+    seconds: float  # from its start to its end
+    cpu: float  # seconds of processor time
+    megabytes: float  # peak memory
+    requests: int  # that the service answered
+    status: int = 0  # the exit status
 
 
 @dataclass
@@ -65,36 +64,43 @@ class Row:
 
 
 def table(title: str, rows: Sequence[Row]) -> list[str]:
-    """A Markdown table, one line for each row. The ratio is the median of the rounds, as other work slows both of a round
-    down."""
+    """A Markdown table, one line for each row. The second row is that of `st run`.
+
+    The ratio to `st run` is the median of the ratios of the rounds, because other work on the machine slows both runs of
+    a round down.
+    """
     header = (title, "requests", "wall", "CPU", "memory", "/ st run", "exit")
     lines = [header, ("---",) * len(header)]
-    lines += [
-        (
+    runs_of_schemathesis = rows[1].runs
+    for row in rows:
+        ratios = [run.seconds / other.seconds for run, other in zip(row.runs, runs_of_schemathesis, strict=True)]
+        exit_statuses = sorted({run.status for run in row.runs})
+        cells = (
             row.name,
             f"{row.middle('requests'):.0f}",
             f"{row.middle('seconds'):.1f} s",
             f"{row.middle('cpu'):.1f} s",
             f"{row.middle('megabytes'):.0f} MB",
-            f"{median(one.seconds / other.seconds for one, other in zip(row.runs, rows[1].runs, strict=True)):.2f}",
-            " ".join(map(str, sorted({run.status for run in row.runs}))),
+            f"{median(ratios):.2f}",
+            " ".join(map(str, exit_statuses)),
         )
-        for row in rows
-    ]
+        lines.append(cells)
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def suite(service: ServiceProcess, seed: int) -> Measured:
-    """The default run: targeted and property tests, with reports."""
+    """Run the suite as it runs by default: targeted and generated requests, with reports."""
     with tempfile.TemporaryDirectory() as folder:
         profile = write_sandbox_profile(service.base_url, Path(folder))
-        given = [f"--environment={profile}", f"--report-dir={folder}/report", f"--seed={seed}"]
-        return _run([sys.executable, "-m", "pytest", "-q", *given], ROOT, {"PIX_SANDBOX_TOKEN": service.token})
+        options = [f"--environment={profile}", f"--report-dir={folder}/report", f"--seed={seed}"]
+        return _run([sys.executable, "-m", "pytest", "-q", *options], ROOT, {"PIX_SANDBOX_TOKEN": service.token})
 
 
 def schemathesis(service: ServiceProcess, seed: int) -> Measured:
-    """`st run` with all of its phases but the stateful one and as many workers as the suite sends requests at once, in a
-    folder where it ran before, as the suite did here."""
+    """Run `st run` with all of its phases but the stateful one, in a folder that has the tables of Unicode already.
+
+    It has as many workers (8) as the suite sends requests at once.
+    """
     phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure", "-w", "8"]
     command = [str(SCHEMATHESIS), "run", str(ROOT / "spec/openapi.yaml"), "--url", service.base_url, f"--seed={seed}"]
     with tempfile.TemporaryDirectory() as folder:
@@ -104,7 +110,7 @@ def schemathesis(service: ServiceProcess, seed: int) -> Measured:
 
 @cache
 def _tables() -> tempfile.TemporaryDirectory[str]:
-    """The tables of Unicode that Hypothesis makes in the first run of a folder, in a second and 200 MB."""
+    """A folder with the tables of Unicode, which Hypothesis makes in its first run there. That takes a second and 200 MB."""
     folder = tempfile.TemporaryDirectory()
     make = "from hypothesis.internal.charmap import charmap, intervals_from_codec; charmap(), intervals_from_codec('utf-8')"
     subprocess.run([sys.executable, "-c", make], cwd=folder.name, check=True)
@@ -112,47 +118,62 @@ def _tables() -> tempfile.TemporaryDirectory[str]:
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str]) -> Measured:
-    """A process, with what it and its children used. The output goes nowhere.
+    """Run a command to its end, and measure it together with its children. Its output goes nowhere.
 
-    Python keeps what it compiles, as it does unless it is told not to: libraries are compiled when they are installed, and
-    a checkout would be compiled anew in each run.
+    Python may keep its compiled files, as it does by default. Otherwise each run would compile the checkout anew.
     """
     start = time.perf_counter()
     variables = {**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": ""}
     process = subprocess.Popen(command, cwd=folder, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
+    _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.perf_counter() - start
-    return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, 0, process.returncode)
+    cpu = usage.ru_utime + usage.ru_stime
+    megabytes = usage.ru_maxrss / 1024
+    return Measured(seconds, cpu, megabytes, requests=0, status=process.returncode)
 
 
 def compare(scenario: str, rounds: int) -> list[str]:
-    """The table of a scenario. Each run meets a fresh service, which counts what it is sent."""
-    running = [(Row("suite"), suite), (Row("st run"), schemathesis)]
-    for number in range(1, rounds + 1):
-        for row, act in running:
+    """The table of a scenario. Each run meets a fresh service, which counts its requests."""
+    contestants = [(Row("suite"), suite), (Row("st run"), schemathesis)]
+    for number_of_round in range(1, rounds + 1):
+        for row, run_contestant in contestants:
             with paced_service_process(SCENARIOS[scenario]) as service:
-                run = act(service, number)
+                run = run_contestant(service, number_of_round)
                 row.runs.append(replace(run, requests=service.number_of_answers()))
-            print(f"{scenario}, round {number}: {row.name} {run.seconds:.2f} s", file=sys.stderr, flush=True)
-    return table(scenario, [row for row, _ in running])
+            print(f"{scenario}, round {number_of_round}: {row.name} {run.seconds:.2f} s", file=sys.stderr, flush=True)
+    return table(scenario, [row for row, _ in contestants])
 
 
 def judged(rounds: int) -> str:
-    """The row of a recording of mixed traffic: its best round, each in a process of its own, with what it imports."""
+    """The row of a recording of mixed traffic: what it takes to judge it, and to read its JSON alone.
+
+    Each is done once in a round, in a process of its own, with its imports. The best round counts.
+    """
+    read_runs, judge_runs = [], []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "traffic.har")
         write_recording(file, EXCHANGES)
-        codes = [READS, JUDGES] * rounds
-        runs = [_run([sys.executable, "-c", code, str(file)], ROOT, {"PYTHONPATH": str(ROOT)}) for code in codes]
-    assert not any(run.status for run in runs)
-    reads, judges = (min(each, key=lambda run: run.cpu) for each in (runs[::2], runs[1::2]))
-    cells = ("mixed traffic", f"{EXCHANGES / judges.cpu:,.0f}", f"{judges.cpu:.1f} s", f"{reads.cpu:.1f} s")
-    return f"| {' | '.join(cells)} | {judges.cpu / reads.cpu:.1f} | {judges.megabytes:.0f} MB |"
+        for _ in range(rounds):
+            for code, runs in ((READS, read_runs), (JUDGES, judge_runs)):
+                run = _run([sys.executable, "-c", code, str(file)], ROOT, {"PYTHONPATH": str(ROOT)})
+                assert run.status == 0
+                runs.append(run)
+    best_read = min(read_runs, key=lambda run: run.cpu)
+    best_judge = min(judge_runs, key=lambda run: run.cpu)
+    cells = (
+        "mixed traffic",
+        f"{EXCHANGES / best_judge.cpu:,.0f}",
+        f"{best_judge.cpu:.1f} s",
+        f"{best_read.cpu:.1f} s",
+        f"{best_judge.cpu / best_read.cpu:.1f}",
+        f"{best_judge.megabytes:.0f} MB",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def of_large_answers(shapes: Iterable[str]) -> Iterator[str]:
-    """The rows of whole runs against services that give one large answer to everything, plain and packed."""
+    """The rows of whole runs, each against a service that gives one large answer to every request, plain or with gzip."""
     yield "| every answer | coding | requests | CPU | memory | exit |"
     yield "|---" * 6 + "|"
     for shape in shapes:
@@ -165,6 +186,7 @@ def of_large_answers(shapes: Iterable[str]) -> Iterator[str]:
 
 
 def main() -> None:
+    """Print the tables of the scenarios that the command line names, or of all."""
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--scenario", action="append", choices=(*SCENARIOS, RECORDED, LARGE), help="only this one")
@@ -175,10 +197,12 @@ def main() -> None:
     if RECORDED in wanted:
         print("| recorded | exchanges a second | CPU | json.loads | ratio | memory |", "|---" * 6 + "|", sep="\n")
         print(judged(options.rounds), flush=True)
-    for row in of_large_answers(options.shape or SHAPES) if LARGE in wanted else ():
-        print(row, flush=True)
-    for scenario in filter(SCENARIOS.__contains__, wanted):
-        print(*compare(scenario, options.rounds), "", sep="\n", flush=True)
+    if LARGE in wanted:
+        for row in of_large_answers(options.shape or SHAPES):
+            print(row, flush=True)
+    for scenario in wanted:
+        if scenario in SCENARIOS:
+            print(*compare(scenario, options.rounds), "", sep="\n", flush=True)
 
 
 if __name__ == "__main__":

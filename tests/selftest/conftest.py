@@ -7,7 +7,9 @@ import os
 import signal
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from types import CodeType
 
@@ -51,7 +53,8 @@ RUNNERS = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    os.umask(0)  # what is its owner's alone is so by itself
+    """Keep the self-tests from what belongs to the user and the machine, and make them faster."""
+    os.umask(0)  # so that a test sees if a file is private only because of the user's umask
     config.addinivalue_line("markers", "slow: a self-test that runs the suite; make quick leaves it out")
     matrix.pytest_configure(config)
     for name in [name for name in os.environ if name.startswith("GITHUB_")]:
@@ -95,7 +98,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What is imported stays: the collector need not look through it each time, and seldom through what a test makes."""
+    """Keep the garbage collector from looking through all imported modules each time, which takes long."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000)
@@ -103,34 +106,52 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what is slow: in the folders of whole runs each test of a module that runs the suite, because they share runs;
-    elsewhere the test itself."""
-    if item.path.relative_to(HERE).parts[0] in NOT_MIRRORED:
-        if any(value is runs for value in vars(item.module).values() for runs in RUNNERS):
+    """Mark a test as slow if it runs the suite.
+
+    In the folders of whole runs (promises, proof) each test of a module that imports a runner is slow, because the tests
+    of a module share runs.
+    """
+    is_in_folder_of_whole_runs = item.path.relative_to(HERE).parts[0] in NOT_MIRRORED
+    if is_in_folder_of_whole_runs:
+        if any(_is_runner(value) for value in vars(item.module).values()):
             item.add_marker("slow")
         return
     fixtures = [definitions[-1].func for definitions in item._fixtureinfo.name2fixturedefs.values()]
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    if any(map(_runs_the_suite, (item.obj, *fixtures, *filter(callable, parameters)))):
+    functions = [item.obj, *fixtures, *(parameter for parameter in parameters if callable(parameter))]
+    if any(_runs_the_suite(function) for function in functions):
         item.add_marker("slow")
 
 
-def _runs_the_suite(called: object, *asked: object) -> bool:
-    """True if a test, or whatever of its module it calls, names something that runs the suite."""
+def _is_runner(value: object) -> bool:
+    """True if a value is one of the functions that run the suite."""
+    return any(value is runner for runner in RUNNERS)
+
+
+def _runs_the_suite(called: object, *callers: object) -> bool:
+    """True if a function, or a function of the same module that it calls, uses a function that runs the suite.
+
+    `callers` are the functions through which this one was found. They are not looked at again.
+    """
     function = inspect.unwrap(getattr(getattr(called, "hypothesis", called), "inner_test", called))
     function = getattr(function, "__func__", function)
-    if not inspect.isfunction(function) or function in asked:
+    if not inspect.isfunction(function) or function in callers:
         return False
-    used = [function.__globals__[name] for name in _names_in(function.__code__) if name in function.__globals__]
-    for value in used:
-        values = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)
-        for each in values:
-            if any(each is runs for runs in RUNNERS):
-                return True
-            is_of_the_module = getattr(each, "__module__", None) == function.__module__
-            if is_of_the_module and _runs_the_suite(each, function, *asked):
-                return True
+    names = [name for name in _names_in(function.__code__) if name in function.__globals__]
+    for value in chain.from_iterable(_values_in(function.__globals__[name]) for name in names):
+        if _is_runner(value):
+            return True
+        is_of_the_module = getattr(value, "__module__", None) == function.__module__
+        if is_of_the_module and _runs_the_suite(value, function, *callers):
+            return True
     return False
+
+
+def _values_in(value: object) -> Iterable[object]:
+    """The values of a dictionary, or the items of a list or tuple. Of anything else the value itself."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, tuple | list) else (value,)
 
 
 @cache

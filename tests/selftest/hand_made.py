@@ -1,4 +1,4 @@
-"""A run that is made by hand, without a target, and its document: what it found is given, and all else is as in a run."""
+"""A run that is made by hand, without a target, and its document. A test gives its results; all else is as in a real run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,11 @@ SANDBOX_PROFILE = load("sandbox", folder=Path(__file__).parents[2] / "environmen
 
 
 def run_with_results(*results: tuple[Any, ...], profile: Any = SANDBOX_PROFILE, **state: Any) -> Run:
-    """A run with these results, each given as id, verdict, and a reason or findings. One exchange shows each result."""
+    """A run with these results: `("executePix.json", "fail", finding("json"))` is the id, the verdict, and a finding.
+
+    In the place of findings a result may have a reason. Exchange 1 shows the first result, exchange 2 the second one.
+    `state` are attributes of the run, such as `interrupted`.
+    """
     state = {"narrowed": True, "grants": Grants(granted={"executePix"}), **state}
     run = Run(replace(profile, name="staging"), "http://127.0.0.1:1", **state)
     for number, (id, verdict, *details) in enumerate(results, 1):

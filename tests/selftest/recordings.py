@@ -1,4 +1,4 @@
-"""Recordings of what a run sends to a service of this process; and files of them as large as one likes."""
+"""HAR entries of exchanges in memory, and recordings (HAR files) of any size."""
 
 import json
 from base64 import b64encode
@@ -20,38 +20,49 @@ _MESSAGE = {"httpVersion": "HTTP/2.0", "cookies": [], "headersSize": -1, "bodySi
 
 
 def har_entry(exchange):
-    """A HAR entry of an exchange in memory."""
-    header_members = {"headers": [{"name": name, "value": value} for name, value in exchange.request.headers]}
-    body_members = (
-        {"postData": {"text": exchange.request.body.decode("utf-8", "replace")}} if exchange.request.body else {}
-    )
-    entry = {
-        "request": {"method": exchange.request.method, "url": exchange.request.url, **header_members, **body_members}
-    }
-    if (response := exchange.response) is None:
-        return entry
+    """The HAR entry of an exchange in memory. It has no response if the exchange has none."""
+    request, response = exchange.request, exchange.response
+    recorded_request = {"method": request.method, "url": request.url, "headers": _har_headers(request)}
+    if request.body:
+        recorded_request["postData"] = {"text": request.body.decode("utf-8", "replace")}
+    if response is None:
+        return {"request": recorded_request}
     content = {"encoding": "base64", "text": b64encode(response.body).decode()}
-    header_members = {"headers": [{"name": name, "value": value} for name, value in response.headers]}
-    return entry | {"response": {"status": response.status, **header_members, "content": content}}
+    recorded_response = {"status": response.status, "headers": _har_headers(response), "content": content}
+    return {"request": recorded_request, "response": recorded_response}
+
+
+def _har_headers(message):
+    """The headers of a request or response as HAR has them."""
+    return [{"name": name, "value": value} for name, value in message.headers]
 
 
 def write_recording(file: Path, exchanges: int) -> None:
-    """Write a HAR file with this number of exchanges: those that the sandbox grants in a run, repeated, each time
-    with other digits in path and bodies.
+    """Write a HAR file with this number of exchanges.
+
+    They are the exchanges of a run against the sandbox that succeeded. They are repeated, each time with other digits in
+    path and bodies, so that no two are equal.
     """
-    exchanges_sent = sent_in_memory(Service()).session.door.exchanges
+    exchanges_of_run = sent_in_memory(Service()).session.door.exchanges
+    successes = [exchange for exchange in exchanges_of_run if succeeded(exchange)]
     draw = Random(1)
-    granted = [exchange for exchange in exchanges_sent if succeeded(exchange)]
     with file.open("w", encoding="utf-8") as har:
         har.write('{"log": {"version": "1.2", "entries": [')
-        for number, exchange in enumerate(islice(cycle(granted), exchanges)):
-            entry = har_entry(exchange)
-            digits = str.maketrans(_DIGITS, "".join(draw.sample(_DIGITS, len(_DIGITS))))
-            entry["request"]["url"] = exchange.request.url.replace("http://127.0.0.1", BASE).translate(digits)
-            if posted := entry["request"].get("postData"):
-                posted["text"] = posted["text"].translate(digits)
-            entry["response"]["content"] = {"text": exchange.response.body.decode().translate(digits)}
-            entry["request"] |= {**_MESSAGE, "queryString": []}
-            entry["response"] |= {**_MESSAGE, "statusText": "OK", "redirectURL": ""}
-            har.write((",\n" if number else "") + json.dumps(entry | _TIMES))
+        for number, exchange in enumerate(islice(cycle(successes), exchanges)):
+            other_digits = str.maketrans(_DIGITS, "".join(draw.sample(_DIGITS, len(_DIGITS))))
+            separator = ",\n" if number else ""
+            har.write(separator + json.dumps(_whole_entry(exchange, other_digits)))
         har.write("]}}")
+
+
+def _whole_entry(exchange, other_digits):
+    """The HAR entry of an exchange with all members of HAR 1.2. `other_digits` is a table that replaces digits."""
+    entry = har_entry(exchange)
+    request, response = entry["request"], entry["response"]
+    request["url"] = exchange.request.url.replace("http://127.0.0.1", BASE).translate(other_digits)
+    if "postData" in request:
+        request["postData"]["text"] = request["postData"]["text"].translate(other_digits)
+    response["content"] = {"text": exchange.response.body.decode().translate(other_digits)}
+    request |= {**_MESSAGE, "queryString": []}
+    response |= {**_MESSAGE, "statusText": "OK", "redirectURL": ""}
+    return {"request": request, "response": response, **_TIMES}

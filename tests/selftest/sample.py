@@ -53,37 +53,43 @@ def good_run() -> str:
 
 
 def _level_line(level: str) -> str:
-    """The number of requirements of a level that hold, or that are observed, and of those that no exchange can show."""
-    of_level = [requirement for requirement in requirements().values() if requirement.level == level]
-    untestable = sum(bool(requirement.untestable) for requirement in of_level)
+    """The line of a summary about one level: "  documented   123 pass, 4 untestable"."""
+    requirements_of_level = [requirement for requirement in requirements().values() if requirement.level == level]
+    untestable = [requirement for requirement in requirements_of_level if requirement.untestable]
     verdict = "observed" if level == "not-shown" else "pass"
-    counts = [f"{len(of_level) - untestable} {verdict}", f"{untestable} untestable"]
-    return f"  {level:<12} {', '.join(counts if untestable else counts[:1])}"
+    counts = [f"{len(requirements_of_level) - len(untestable)} {verdict}"]
+    if untestable:
+        counts.append(f"{len(untestable)} untestable")
+    return f"  {level:<12} {', '.join(counts)}"
 
 
 def sample() -> str:
-    """The summary; address and folder, which change, are those of an example."""
+    """The summary of a run against a service with one fault. Its address and folder are replaced by examples."""
     with tempfile.TemporaryDirectory() as folder:
-        ended = run_with_files(Path(folder), ShowsTheTaxDocument, "-q", "-k", "executePix.document")
-    output = ended.output.replace(ended.run.base_url, ADDRESS).replace(str(ended.folder), REPORT)
+        result = run_with_files(Path(folder), ShowsTheTaxDocument, "-q", "-k", "executePix.document")
+    output = result.output.replace(result.run.base_url, ADDRESS).replace(str(result.folder), REPORT)
     output = output.replace(f"{folder}/staging.yaml", "staging")
     return output.partition("\n---")[0].strip() + "\n"
 
 
 def about(line: str) -> str:
-    """What a line of the summary says of a run."""
-    return next((what for what, begins in LINES.items() if line.startswith(begins)), "another line")
+    """The subject of a line of the summary, such as "the exit status"."""
+    for subject, beginning in LINES.items():
+        if line.startswith(beginning):
+            return subject
+    return "another line"
 
 
 def changes(in_readme: str, now: str) -> list[str]:
-    """What became different in a run since README.md was written: what it is about, and both lines."""
-    old, new = in_readme.splitlines(), now.splitlines()
-    found = []
-    for _, first, after, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        for was, line in zip_longest(old[first:after], new[start:end]):
-            if was != line:
-                found.append(f"{about(line or was or '')}: README.md has {was!r}, a run says {line!r}")
-    return found
+    """The lines of a summary that differ from those in README.md, each with its subject and both versions."""
+    old_lines, new_lines = in_readme.splitlines(), now.splitlines()
+    differences = []
+    matcher = SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    for _, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        for old, new in zip_longest(old_lines[old_start:old_end], new_lines[new_start:new_end]):
+            if old != new:
+                differences.append(f"{about(new or old or '')}: README.md has {old!r}, a run says {new!r}")
+    return differences
 
 
 if __name__ == "__main__":

@@ -59,17 +59,17 @@ def main() -> None:
 
 
 def report_of(name: str, folder: Path) -> Path:
-    """The page of a run, with the address of the example."""
+    """The path of the page of a run in RUNS. The address in it is replaced by an example."""
     service, changes = RUNS[name]
     folder.mkdir()
-    ended = run_with_files(folder, service, **changes)
-    report = ended.folder / "report.html"
-    report.write_text(report.read_text("utf-8").replace(ended.run.base_url, ADDRESS), "utf-8")
+    result = run_with_files(folder, service, **changes)
+    report = result.folder / "report.html"
+    report.write_text(report.read_text("utf-8").replace(result.run.base_url, ADDRESS), "utf-8")
     return report
 
 
 def take(browser: Browser, picture: Picture, report: Path, file: Path) -> str:
-    """Write the picture. Gives the headline that the page shows."""
+    """Write a picture of a report to a file. Returns the headline that the page shows."""
     page = browser.new_page(viewport=picture.viewport, color_scheme=picture.colours)
     page.goto(f"{report.as_uri()}{picture.fragment}")
     page.screenshot(path=file)

@@ -28,8 +28,10 @@ UNMASKED_DOCUMENT = "12345678909"
 
 
 class FailsInManyWays(Service):
-    """Executions with a clear tax document, a missing member, members of other types and markup in names and values;
-    a list that fails with a page of markup, and a balance with 201.
+    """The sandbox with several faults, so that a report has something to show.
+
+    An execution result shows the whole tax document, lacks `bank`, has a number as `digit`, and markup in a name and a
+    value. The list of accounts fails with 500 and markup, and a balance has status 201.
     """
 
     def execution_result(self, transfer):
@@ -39,19 +41,23 @@ class FailsInManyWays(Service):
         return result
 
     def finish(self, request, operation, response):
+        """The answer, which is a server error for the list of accounts, and has status 201 for a balance."""
         if operation == "listAccounts":
             return replace(response, status=500, headers=(), body=HOSTILE_TEXT.encode())
-        return replace(response, status=201) if operation == "getBalance" and response.status == 200 else response
+        if operation == "getBalance" and response.status == 200:
+            return replace(response, status=201)
+        return response
 
 
 class StopsItsRun(Service):
-    """The sandbox; with its tenth answer the user presses Ctrl-C."""
+    """The sandbox, with whose tenth answer the user presses Ctrl-C. The run is in the same process."""
 
-    answers = 0
+    number_of_answers = 0
 
     def finish(self, request, operation, response):
-        self.answers += 1
-        if self.answers == 10:
+        """Send SIGINT to this process with the tenth answer."""
+        self.number_of_answers += 1
+        if self.number_of_answers == 10:
             os.kill(os.getpid(), signal.SIGINT)
         return response
 
@@ -81,7 +87,10 @@ and its page is in Portuguese."""
 
 @cache
 def shared_run(name: str) -> RunResult:
-    """The result of the run with this name in SHARED_RUNS."""
+    """The result of the run with this name in SHARED_RUNS.
+
+    The first call makes the run and writes its result to a file, from which all other processes of the session read it.
+    """
     folder = Path(os.environ[_SHARED], name)
     pickled = folder / "pickled"
     with FileLock(f"{folder}.lock"):
@@ -106,10 +115,15 @@ def run_with_files(folder: Path, service: type[Service] | None, *options: str, *
 
 
 def run_in_this_process(*options: str) -> RunResult:
-    """Run pytest in this process. After a wrong command line the result has no model."""
+    """Run pytest in this process. After a wrong command line the result has no model.
+
+    The conformance tests are run, unless an option is the path of some of them.
+    """
     keeper = RunKeeper()
-    paths = [] if any(option.startswith(str(CONFORMANCE)) for option in options) else [str(CONFORMANCE)]
-    folder = next((Path(option.partition("=")[2]) for option in options if option.startswith("--report-dir=")), Path())
+    names_tests = any(option.startswith(str(CONFORMANCE)) for option in options)
+    paths = [] if names_tests else [str(CONFORMANCE)]
+    report_folders = [option.partition("=")[2] for option in options if option.startswith("--report-dir=")]
+    folder = Path(report_folders[0]) if report_folders else Path()
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as printed, mock.patch.dict(os.environ, VARIABLES):
         with redirect_stdout(printed), redirect_stderr(printed):
             status = pytest.main([*PYTEST_OPTIONS, *options, *paths], plugins=[keeper])
@@ -119,7 +133,7 @@ def run_in_this_process(*options: str) -> RunResult:
 
 @contextmanager
 def _serving(service: type[Service] | None) -> Iterator[str]:
-    """The address of a service; without a service, an address at which nobody can listen meanwhile."""
+    """The address of a service. Without a service it is an address at which nobody can listen during the block."""
     if service is not None:
         with Server(service(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
             yield server.base_url

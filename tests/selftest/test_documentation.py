@@ -157,8 +157,10 @@ class NotesTheWayOfARequest(Service):
             self._called.add(frame.f_code.co_filename)
 
     def finish(self, request, operation, response):
+        """Note the files of all functions that wait for this answer, from the inmost one to the outmost one."""
         if operation == self.operation and response.status == 200:
-            frame, files = sys._getframe(), []
+            frame = sys._getframe()
+            files = []
             while frame:
                 files.append(frame.f_code.co_filename)
                 frame = frame.f_back

@@ -54,11 +54,14 @@ def main() -> None:
         shutil.copytree(ROOT, copy, ignore=NOT_COPIED)
         (copy / ".venv").symlink_to(ROOT / ".venv")
         results = break_module(copy, options.module, options.sample, options.seed)
-        print(*told(options.module, results), sep="\n")
+        print(*report(options.module, results), sep="\n")
 
 
 def break_module(copy: Path, module: str, sample: int, seed: int) -> list[tuple[MutationSpec, WorkResult]]:
-    """The changes that were made in the copy, with what the self-tests said."""
+    """Break the module in the copy of the project, one change at a time, and try its self-tests each time.
+
+    Returns each change with the outcome of the self-tests. cosmic-ray keeps the changes in a database (`session`).
+    """
     command, seconds = quick_tests(copy, module)
     config, session = copy.parent / "config.toml", copy.parent / "session.sqlite"
     text = CONFIG.format(module=module, timeout=seconds + LIMIT_S, command=_quoted(shlex.join(command)))
@@ -79,33 +82,37 @@ def break_module(copy: Path, module: str, sample: int, seed: int) -> list[tuple[
 
 
 def quick_tests(copy: Path, module: str) -> tuple[list[str], float]:
-    """The command that runs the self-tests of a module, and its seconds: without the slow ones, unless all are slow."""
+    """The command that runs the self-tests of a module, and how many seconds it takes.
+
+    Slow tests are left out, unless all are slow. The command is tried here, and must succeed.
+    """
     tests = [str(test) for test in tests_of(module)]
     command = [str(PYTHON), "-m", "pytest", *tests, "-x", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "pytest_timeout", f"--timeout={LIMIT_S}", "-m"]
     for choice in ("not slow", "slow"):
         start = time.monotonic()
-        ended = subprocess.run([*command, choice], cwd=copy, env=_environment(), capture_output=True, text=True)
-        if ended.returncode == 0:
+        process = subprocess.run([*command, choice], cwd=copy, env=_environment(), capture_output=True, text=True)
+        if process.returncode == 0:
             return [*command, choice], time.monotonic() - start
-        if ended.returncode != 5:  # of pytest: no tests were collected
-            sys.exit(
-                f"the self-tests of {module} fail before it is broken:\n{ended.stdout[-3000:]}{ended.stderr[-3000:]}"
-            )
+        no_test_was_collected = process.returncode == 5
+        if not no_test_was_collected:
+            output = process.stdout[-3000:] + process.stderr[-3000:]
+            sys.exit(f"the self-tests of {module} fail before it is broken:\n{output}")
     sys.exit(f"{module}: none of {', '.join(tests)} was collected")
 
 
 def draw(items: Iterable[WorkItem], source: str, sample: int, seed: int) -> list[WorkItem]:
     """The changes to be tried, in the order of the file. Annotations are left out, because no run evaluates them."""
     annotations = list(_annotations(source))
-    found = [item for item in items if not _is_in_any(item.mutations[0], annotations)]
-    found.sort(key=_place)
-    if sample and sample < len(found):
-        found = sorted(random.Random(seed).sample(found, sample), key=_place)
-    return found
+    candidates = [item for item in items if not _is_in_any(item.mutations[0], annotations)]
+    candidates.sort(key=_place)
+    if sample and sample < len(candidates):
+        return sorted(random.Random(seed).sample(candidates, sample), key=_place)
+    return candidates
 
 
 def _place(item: WorkItem) -> tuple[Place, str, int]:
+    """The place of a change in the file, by which changes are sorted. Several changes may have the same line and column."""
     change = item.mutations[0]
     return tuple(change.start_pos), change.operator_name, change.occurrence
 
@@ -114,26 +121,28 @@ def _annotations(source: str) -> Iterator[tuple[Place, Place]]:
     """Begin and end of each annotation: (line, column)."""
     for node in ast.walk(ast.parse(source)):
         for name in ("annotation", "returns"):
-            found = getattr(node, name, None)
-            if found is not None:
-                yield (found.lineno, found.col_offset), (found.end_lineno, found.end_col_offset)
+            annotation = getattr(node, name, None)
+            if annotation is not None:
+                yield (annotation.lineno, annotation.col_offset), (annotation.end_lineno, annotation.end_col_offset)
 
 
 def _is_in_any(change: MutationSpec, places: list[tuple[Place, Place]]) -> bool:
+    """True if a change is in one of these places, each from its begin to its end."""
     return any(start <= tuple(change.start_pos) < end for start, end in places)
 
 
-def told(module: str, results: list[tuple[MutationSpec, WorkResult]]) -> Iterator[str]:
-    """The changes that nobody noticed, and how many there were of each outcome."""
+def report(module: str, results: list[tuple[MutationSpec, WorkResult]]) -> Iterator[str]:
+    """Lines about the changes that the self-tests did not notice, and how many changes there were."""
     survivors = [(change, result) for change, result in results if result.test_outcome is TestOutcome.SURVIVED]
     too_long = [change for change, result in results if result.output == "timeout"]
     for change, result in survivors:
-        lines = [
-            line for line in (result.diff or "").splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
-        ]
         yield f"\n{module}:{change.start_pos[0]}: not noticed ({change.operator_name.removeprefix('core/')})"
-        yield from (f"    {line}" for line in lines)
-    yield from (f"\n{module}:{change.start_pos[0]}: took too long ({change.operator_name})" for change in too_long)
+        for line in (result.diff or "").splitlines():
+            is_name_of_file = line.startswith(("+++", "---"))
+            if line.startswith(("+", "-")) and not is_name_of_file:
+                yield f"    {line}"
+    for change in too_long:
+        yield f"\n{module}:{change.start_pos[0]}: took too long ({change.operator_name})"
     noticed = len(results) - len(survivors)
     yield f"\n{module}: {noticed} of {len(results)} changes were noticed, {len(too_long)} of them as they took too long"
 
@@ -144,7 +153,7 @@ def _cosmic_ray(*arguments: str, folder: Path) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """That of this process, without what would lead the self-tests back to the tree."""
+    """The variables of this process, without those that would make the self-tests use the original tree, not the copy."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PIX_PROOF", "PIX_CASES")}
 
 

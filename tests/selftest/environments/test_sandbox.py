@@ -63,8 +63,11 @@ def call_operation(service):
     """Calls an operation of the sandbox: the response, and the data in its envelope."""
 
     def respond(method, path, body=None, authorization=f"Bearer {TOKEN}"):
-        headers = {"content-type": "application/json"} | ({"authorization": authorization} if authorization else {})
-        response = service.respond(Request(method, path, "", headers, json.dumps(body).encode() if body else b""))
+        headers = {"content-type": "application/json"}
+        if authorization:
+            headers["authorization"] = authorization
+        body_bytes = json.dumps(body).encode() if body else b""
+        response = service.respond(Request(method, path, "", headers, body_bytes))
         return response, json.loads(response.body)["data"]
 
     return respond
@@ -146,18 +149,24 @@ def test_the_books_of_the_sandbox_balance_under_eight_threads(call_operation, se
     Each code is executed once (200) and refused seven times (409). No money is made or lost.
     """
     codes = []
-    start = threading.Barrier(8)
+    all_are_prepared = threading.Barrier(8)
 
     def prepare_and_execute(_):
-        body = transfer_body(OWN_KEYS[1], 1.01)
-        codes.extend(call_operation("POST", "/v1/transfer/internal", body)[1]["transactionId"] for _ in range(4))
-        start.wait()
-        return [(code, call_operation("GET", f"/v1/execute/pix/{code}")[0].status) for code in sorted(codes)]
+        """Prepare four transfers, wait for the other callers, and execute all codes. Returns each code with its status."""
+        for _ in range(4):
+            _, prepared = call_operation("POST", "/v1/transfer/internal", transfer_body(OWN_KEYS[1], 1.01))
+            codes.append(prepared["transactionId"])
+        all_are_prepared.wait()
+        codes_and_statuses = []
+        for code in sorted(codes):
+            response, _ = call_operation("GET", f"/v1/execute/pix/{code}")
+            codes_and_statuses.append((code, response.status))
+        return codes_and_statuses
 
     with ThreadPoolExecutor(8) as pool:
-        answers = Counter(chain.from_iterable(pool.map(prepare_and_execute, range(8))))
+        number_of_answers = Counter(chain.from_iterable(pool.map(prepare_and_execute, range(8))))
 
-    assert answers == {(code, 200): 1 for code in codes} | {(code, 409): 7 for code in codes}
+    assert number_of_answers == {(code, 200): 1 for code in codes} | {(code, 409): 7 for code in codes}
     with service.database.transaction() as ledger:
         assert sum_of_entries(ledger) == 0
         balance_before, number_of_transfers = 500_000_000, 32

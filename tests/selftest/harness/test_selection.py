@@ -43,15 +43,16 @@ OPERATIONS_OF_PREFLIGHT = {"listAccounts"}
 
 
 class CountsRequests(Service):
-    """The sandbox, which counts the requests to each operation."""
+    """The sandbox, which counts the requests to each operation. None stands for paths that reach no operation."""
 
     def __init__(self, **options):
         super().__init__(**options)
-        self.sent = Counter()
+        self.number_of_requests = Counter()
 
     def finish(self, request, operation, response):
+        """Count the request. A path that another service may take for that of an operation is left out."""
         if operation or not operations_reached(request.method, request.path):
-            self.sent[operation] += 1
+            self.number_of_requests[operation] += 1
         return response
 
 
@@ -144,7 +145,9 @@ def requests_beyond_plan(service, group):
     operations_of_group = selection_of(group, SANDBOX).operations | OPERATIONS_OF_PREFLIGHT
     most = {operation: len(plan.to(operation)) + BEYOND_THE_PLAN for operation in operations_of_group}
     return {
-        operation: count for operation, count in service.sent.items() if operation and count > most.get(operation, 0)
+        operation: count
+        for operation, count in service.number_of_requests.items()
+        if operation and count > most.get(operation, 0)
     }
 
 
@@ -226,7 +229,7 @@ def test_every_way_to_select_narrows_what_is_sent(options, operations_that_may_b
         return services[0]
 
     result = run_with_files(tmp_path, make_service, "-m", "not property", *options)
-    operations_sent_to = services[0].sent.keys() - {None}  # None: paths that belong to no operation
+    operations_sent_to = services[0].number_of_requests.keys() - {None}  # None: paths that belong to no operation
 
     assert result.status == 0
     assert result.document["verdict"] == "partial"

@@ -154,16 +154,20 @@ SESSION = "canary-session-447102"
 
 
 class TrustsItsSession(Service):
-    """The sandbox, which sets a cookie with each success, and lets in whoever sends it."""
+    """The sandbox, which sets a cookie with each success. A request with that cookie needs no valid token."""
 
     def authorize(self, request, operation):
+        """Check the token, unless the request has the cookie."""
         if SESSION not in request.header("Cookie"):
             super().authorize(request, operation)
 
     def finish(self, request, operation, response):
+        """Add the cookie to a successful answer."""
         response = super().finish(request, operation, response)
+        if response.status != 200:
+            return response
         cookie = ("Set-Cookie", f"SID={SESSION}; Path=/; HttpOnly")
-        return replace(response, headers=(*response.headers, cookie)) if response.status == 200 else response
+        return replace(response, headers=(*response.headers, cookie))
 
 
 def test_no_file_has_the_session_cookie_of_a_service(tmp_path):
@@ -199,25 +203,38 @@ class TellsMore(Service):
             ledger.add_key(Key(OLD_KEY, "RANDOM", "ac-0001"))
 
     def new_code(self):
-        self.codes.append(super().new_code())
-        return self.codes[-1]
+        """A new transaction code, which is kept in `codes`."""
+        code = super().new_code()
+        self.codes.append(code)
+        return code
 
     def preparation_result(self, transfer):
-        result = {**super().preparation_result(transfer), "terms": "lorem " * (LARGE // 6)}
-        return {"idTransaction": result.pop("transactionId"), **result} if len(self.codes) % 2 else result
+        """The answer to a preparation: a long text, and the code behind it, every second time in another member."""
+        result = super().preparation_result(transfer) | {"terms": "lorem " * (LARGE // 6)}
+        if len(self.codes) % 2 == 1:
+            code = result.pop("transactionId")
+            return {"idTransaction": code, **result}
+        return result
 
     def list_accounts(self, request):
-        first, number, second = ACCOUNTS_OF_OTHERS
-        theirs = [{"id": first, "kind": "CHECKING"}, {"accountNumber": int(second), "iban": number, "kind": "SAVINGS"}]
-        return {"accounts": [*super().list_accounts(request)["accounts"], *theirs]}
+        """The list of accounts, with two accounts of other people at its end."""
+        id_of_first, iban_of_second, number_of_second = ACCOUNTS_OF_OTHERS
+        accounts_of_others = [
+            {"id": id_of_first, "kind": "CHECKING"},
+            {"accountNumber": int(number_of_second), "iban": iban_of_second, "kind": "SAVINGS"},
+        ]
+        return {"accounts": super().list_accounts(request)["accounts"] + accounts_of_others}
 
     def list_pix_keys(self, request, account_id):
+        """A list of keys that has each key in one long text, without hyphens, and in capitals as the name of a member."""
         keys = [item["pixKey"] for item in super().list_pix_keys(request, account_id)["keys"]]
-        named = {key.upper(): {"active": True} for key in keys}
-        return {"all": ";".join(keys), "made": [key.replace("-", "") for key in keys], **named}
+        keys_as_names = {key.upper(): {"active": True} for key in keys}
+        return {"all": ";".join(keys), "made": [key.replace("-", "") for key in keys], **keys_as_names}
 
     def finish(self, request, operation, response):
-        return replace(response, headers=(*response.headers, ("X-Told", " ".join((*ACCOUNTS_OF_OTHERS, *self.codes)))))
+        """The answer with a header that has the accounts of other people and all codes."""
+        identifiers = " ".join((*ACCOUNTS_OF_OTHERS, *self.codes))
+        return replace(response, headers=(*response.headers, ("X-Told", identifiers)))
 
 
 def test_no_file_has_codes_or_keys_that_only_the_service_names(tmp_path):

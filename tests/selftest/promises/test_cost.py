@@ -236,6 +236,7 @@ class GivesALongList(SocketService):
     ITEM = {"id": "0123456789", "value": 10.5, "date": "2026-01-01", "description": "x" * 100}
 
     def answer(self, connection, request):
+        """Send the answer of the sandbox. If it is a list of entries, send one with 10,000 entries instead."""
         response = self.sandbox.respond(request)
         if response.status == 200 and request.path.startswith("/v1/accounts/entries"):
             body = json.dumps({"code": 0, "data": {"entries": [self.ITEM] * 10_000}}).encode()
@@ -278,10 +279,12 @@ class ListsAtLength(HoldsKeysOfACustomer):
         self.numbers_of_lists_before_each_deletion = []
 
     def respond(self, request):
+        """Answer a request. Count a list and make it long, and note how many lists came before a deletion."""
         response = super().respond(request)
         if request.method == "DELETE":
             self.numbers_of_lists_before_each_deletion.append(self.number_of_lists)
-        if request.method != "GET" or "/pix/keys/" not in request.path or response.status != 200:
+        is_list_of_keys = request.method == "GET" and "/pix/keys/" in request.path
+        if not is_list_of_keys or response.status != 200:
             return response
         self.number_of_lists += 1
         envelope = json.loads(response.body)

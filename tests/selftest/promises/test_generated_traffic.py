@@ -63,18 +63,24 @@ generated. The mutants of the proof have one fault for each request that is writ
 
 
 class Watchful(Service):
-    """The sandbox, which counts what was sent to which operation, and notes which classes of mistakes it met."""
+    """The sandbox, which counts the requests to each operation, and notes which mistakes they have.
+
+    `mistakes` has pairs of an operation and the name of a mistake in MISTAKES.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.sent: Counter[str] = Counter()
-        self.met: set[tuple[str, str]] = set()
+        self.number_of_requests: Counter[str] = Counter()
+        self.mistakes: set[tuple[str, str]] = set()
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        routes = self.routes_of(request.path)  # whether or not the argument could be read
-        named = next((name for method, name, _ in routes if method == request.method), "")
-        self.sent[named] += 1
-        self.met |= {(named, one) for one, is_affected in MISTAKES.get(named, {}).items() if is_affected(request)}
+        """Note the request. Its operation is that of its path, even if the argument in the path could not be read."""
+        routes = self.routes_of(request.path)
+        operation_of_path = next((name for method, name, _ in routes if method == request.method), "")
+        self.number_of_requests[operation_of_path] += 1
+        for mistake, is_made_in in MISTAKES.get(operation_of_path, {}).items():
+            if is_made_in(request):
+                self.mistakes.add((operation_of_path, mistake))
         return response
 
 
@@ -91,12 +97,12 @@ def test_a_run_at_its_default_settings_meets_every_class_of_mistakes(service_aft
     """A run sends each operation at least one request of every class of mistakes, such as a body of malformed JSON."""
     classes = {(operation, mistake) for operation, mistakes in MISTAKES.items() for mistake in mistakes}
 
-    assert classes - service_after_default_run.met == set()
+    assert classes - service_after_default_run.mistakes == set()
 
 
 def test_a_run_at_its_default_settings_sends_at_most_1300_requests(service_after_default_run):
     """A run at its default settings sends between 600 and 1,300 requests, and reaches every operation."""
-    requests_by_operation = service_after_default_run.sent
+    requests_by_operation = service_after_default_run.number_of_requests
     operations_reached = {name for name in requests_by_operation if name}  # "" stands for undocumented paths
 
     assert 600 < requests_by_operation.total() <= MOST_REQUESTS
@@ -110,7 +116,7 @@ def test_a_run_sends_each_operation_about_as_many_requests_as_its_plan_says(serv
     because the plan does not know the RANDOM keys that the service makes.
     """
     plan = plan_of(load("sandbox"), generated=True)
-    requests_by_operation = service_after_default_run.sent
+    requests_by_operation = service_after_default_run.number_of_requests
     unlike_the_plan = {}
     for operation in operations():
         planned, sent = len(plan.to(operation)), requests_by_operation[operation]
@@ -141,7 +147,7 @@ def test_a_service_that_closes_the_connection_at_each_invalid_request_counts_as_
 
 
 class FailsWithoutAnAccount(DropsConnections):
-    """The sandbox, whose answer to an order without an account is `failure`."""
+    """The sandbox, whose answer to createPix without the member `account` is `failure`."""
 
     def __init__(self, failure: Response) -> None:
         super().__init__()
@@ -175,13 +181,15 @@ def test_each_robustness_requirement_alone_gets_generated_requests(requirement_i
 class EveryFourthDeletionHasAList(Service):
     """The sandbox, which answers every fourth successful deletion with a list."""
 
-    count = 0
+    number_of_deletions = 0
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        """The answer, in which `data` is a list for every fourth successful deletion."""
         if operation != "deletePixKey" or response.status != 200:
             return response
-        self.count += 1
-        return replace(response, body=b'{"code": 0, "data": []}') if self.count % 4 == 0 else response
+        self.number_of_deletions += 1
+        is_fourth = self.number_of_deletions % 4 == 0
+        return replace(response, body=b'{"code": 0, "data": []}') if is_fourth else response
 
 
 def test_one_wrong_success_in_four_is_found():
@@ -196,12 +204,13 @@ def test_one_wrong_success_in_four_is_found():
 
 
 class FallsOverAQuote(Service):
-    """The sandbox, which knows no account when it is asked for a balance, and fails where the account has a quote."""
+    """The sandbox, which answers every request for a balance with 404, or with 500 if its account has a quote."""
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
         if operation != "getBalance":
             return response
-        return replace(response, status=500 if b"'" in argument(request) else 404, body=b"{}")
+        has_quote = b"'" in argument(request)
+        return replace(response, status=500 if has_quote else 404, body=b"{}")
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from tests.selftest.proof.directly import sent_in_memory, try_in_memory
 from tests.selftest.proof.mutants.demands_faults import RefusesAKind
 from tests.selftest.proof.mutants.making_faults import json_members
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
-from tests.selftest.proof.variants.conforming_effects import without_keys
+from tests.selftest.proof.variants.conforming_effects import remove_first_keys
 from tests.selftest.proof.variants.conforming_making import profile_path, with_keys
 from tests.selftest.proof.variants.conforming_registrations import DuplicatesAreWelcome, KeyLimit
 from tests.selftest.services.one_run import (
@@ -179,7 +179,7 @@ def test_a_key_of_the_profile_is_deleted_only_if_it_is_disposable(disposable, ke
     the suite made up, so the requirement passes.
     """
     service = Service()
-    without_keys(service)  # removes the keys that the sandbox has at first
+    remove_first_keys(service)
     model = run_of_keys(service, tmp_path, disposable=disposable, key_at=KEY_AT)
     keys_after_run = keys_of_first_account(service)
     random_keys = _uuids_among(keys_after_run)
@@ -194,7 +194,7 @@ def test_a_key_of_the_profile_is_deleted_only_if_it_is_disposable(disposable, ke
 
 
 class TakesAnything(FakeBank):
-    """Registers whatever it is sent as a key, of any type and at any account, and deletes what it is asked to.
+    """Registers anything as a key, of any type and at any account, and deletes the keys that it is asked to delete.
 
     `held` has pairs of account and key.
     """
@@ -204,13 +204,17 @@ class TakesAnything(FakeBank):
         self.held: set[tuple[str, str]] = set()
 
     def perform(self, operation, request, parameter):
+        """Do what a request asks for, and return the data of the answer. `parameter` is the account in the path."""
         if operation == "listPixKeys" and parameter:
             return {"keys": [{"pixKey": key} for account, key in sorted(self.held) if account == parameter]}
         if operation not in ("registerPixKey", "deletePixKey"):
             return super().perform(operation, request, parameter)
-        key = self.read_json(request, operation).get("pixKey")
-        held = (parameter, self.new_key() if key in ("", None) else str(key))
-        self.held.add(held) if operation == "registerPixKey" else self.held.discard(held)
+        sent_key = self.read_json(request, operation).get("pixKey")
+        key = self.new_key() if sent_key in ("", None) else str(sent_key)
+        if operation == "registerPixKey":
+            self.held.add((parameter, key))
+        else:
+            self.held.discard((parameter, key))
         return {"Success": "true", "Message": "", "Key": None, "DocumentNumber": 1}
 
 
@@ -281,13 +285,15 @@ def test_a_random_key_is_deleted_if_the_answer_or_the_list_gives_it(make, tmp_pa
 
 
 class MasksItsList(TakesAnything):
-    """Its list shows the first and the last characters of each key."""
+    """Its list shows the first three and the last four characters of each key: "qa@****mple"."""
 
     def perform(self, operation, request, parameter):
+        """Do what a request asks for, and return the data of the answer, in which keys are masked."""
         result = super().perform(operation, request, parameter)
-        if operation == "listPixKeys" and parameter:
-            return {"keys": [{"pixKey": f"{key['pixKey'][:3]}****{key['pixKey'][-4:]}"} for key in result["keys"]]}
-        return result
+        if operation != "listPixKeys" or not parameter:
+            return result
+        keys = [item["pixKey"] for item in result["keys"]]
+        return {"keys": [{"pixKey": f"{key[:3]}****{key[-4:]}"} for key in keys]}
 
 
 @pytest.mark.parametrize("is_sandbox", [False, True], ids=["a bank", "a sandbox"])
@@ -521,7 +527,7 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
     Nobody knows if the key is registered, so the run is incomplete (exit status 6).
     """
     service = service_named("RefusesEveryRegistration")
-    without_keys(service)
+    remove_first_keys(service)
     trial = try_in_memory(service, ids={"registerPixKey.status"})
     alerts = [note for note in trial.notes if "and the list shows its key: look whether it is registered" in note]
 
@@ -564,14 +570,17 @@ class RegistersBehindNoContent(TakesAnything):
     """Registers a key without a valid token and answers 204 (no content). It refuses a registration with the token."""
 
     def respond(self, request):
-        if request.method == "POST" and request.path.startswith("/v1/pix/keys/"):
-            if self.has_valid_token(request):
-                return Response(422, b"{}")
-            account, key = request.path.rpartition("/")[2], json_members(request).get("pixKey")
-            if isinstance(key, str):
-                self.held.add((account, key))
-            return Response(204, b"")
-        return super().respond(request)
+        """Answer a request. A registration without a valid token is carried out, and one with it is refused."""
+        is_registration = request.method == "POST" and request.path.startswith("/v1/pix/keys/")
+        if not is_registration:
+            return super().respond(request)
+        if self.has_valid_token(request):
+            return Response(422, b"{}")
+        account = request.path.rpartition("/")[2]
+        key = json_members(request).get("pixKey")
+        if isinstance(key, str):
+            self.held.add((account, key))
+        return Response(204, b"")
 
 
 def test_the_alert_about_a_registration_without_token_says_how_it_was_answered(tmp_path):

@@ -257,8 +257,9 @@ def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
     register = service.register
 
     def register_while_the_customer_deletes(ledger, account_id, key_type, value):
-        if known := ledger.key(EMAIL):
-            ledger.remove_key(known)
+        key_of_customer = ledger.key(EMAIL)
+        if key_of_customer is not None:
+            ledger.remove_key(key_of_customer)
         return register(ledger, account_id, key_type, value)
 
     service.register = register_while_the_customer_deletes

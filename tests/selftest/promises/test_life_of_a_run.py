@@ -23,9 +23,14 @@ class NotesHooks:
         self.conformance_run = session.config.pluginmanager.get_plugin("conformance-run")
 
     def _note(self, hook_name, hook_impls, arguments):
+        """Note a call of a hook that conftest.py has, as the last one. pytest calls this before each call of a hook.
+
+        A hook that says that another plugin than the terminal reporter was registered does not count.
+        """
         is_about_another_plugin = arguments.get("plugin_name", "terminalreporter") != "terminalreporter"
-        if not is_about_another_plugin and any(hook.plugin_name == "conformance-run" for hook in hook_impls):
-            self.called.pop(hook_name, None)
+        is_in_conftest = any(hook.plugin_name == "conformance-run" for hook in hook_impls)
+        if is_in_conftest and not is_about_another_plugin:
+            self.called.pop(hook_name, None)  # so that it becomes the last one
             self.called[hook_name] = True
 
 

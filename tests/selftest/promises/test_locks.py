@@ -12,10 +12,10 @@ CODES = (CODE, OTHER_CODE, "SBX-CPF-1")
 
 
 class Locks(SocketService):
-    """Refuses the next request, or the next few, after every few wrong tokens, whatever token it has (a lock).
+    """After every third wrong token it refuses the next request, even with the valid token (a lock).
 
-    `number_of_wrong_tokens` counts those that arrived. `paths_of_refused_executions` are those of executions with the
-    valid token that a lock refused.
+    Both numbers can be chosen. `number_of_wrong_tokens` is how many wrong tokens arrived. `paths_of_refused_executions`
+    are the paths of executions with the valid token that a lock refused.
     """
 
     def __init__(self, status, *, wrong_tokens_before_a_lock=3, requests_in_a_lock=1):
@@ -28,17 +28,19 @@ class Locks(SocketService):
         self.paths_of_refused_executions = []
 
     def answer(self, connection, request):
+        """Refuse a request while the lock lasts. Otherwise send the answer of the sandbox, and count a wrong token."""
         has_valid_token = self.has_valid_token(request)
-        if self.requests_still_refused:
+        if self.requests_still_refused > 0:
             self.requests_still_refused -= 1
             if has_valid_token and has_real_code(request.path):
                 self.paths_of_refused_executions.append(request.path)
-            return connection.sendall(self.refusal)
+            connection.sendall(self.refusal)
+            return
         if not has_valid_token:
             self.number_of_wrong_tokens += 1
             if self.number_of_wrong_tokens % self.wrong_tokens_before_a_lock == 0:
                 self.requests_still_refused = self.requests_in_a_lock
-        return super().answer(connection, request)
+        super().answer(connection, request)
 
 
 ENOUGH_REQUESTS = 400

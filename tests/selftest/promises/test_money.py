@@ -6,7 +6,6 @@ unknown if no answer tells whether it did. `manual_run` is a run whose requests 
 arrived with the valid token.
 """
 
-import json
 import re
 from itertools import product
 
@@ -167,15 +166,11 @@ def test_a_refusal_with_the_status_done_of_the_only_code_has_an_unknown_outcome(
 
 
 def bank_that_contradicts_itself(kind):
-    """A service in this process that executes and refuses as this service over sockets does."""
+    """A service in this process that executes a code and refuses it, as a service over sockets of CONTRADICTIONS does."""
 
     class Contradicts(FakeBank):
         def execute(self, request):
-            answer = self.respond(request)
-            envelope = json.loads(answer.body)
-            envelope["data"] |= kind.changes.get("data", {})
-            body = json.dumps(envelope | {"code": kind.changes.get("code", 400)}).encode()
-            return Response(kind.status, body, answer.headers)
+            return kind.contradicting(self.respond(request))
 
     return Contradicts()
 

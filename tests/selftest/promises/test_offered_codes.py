@@ -45,30 +45,35 @@ class ExecutesAndRefuses(FakeBank):
 class Overlapping(SocketService):
     """Keeps each execution and each read open for a moment, so that requests overlap.
 
-    `executions_with_simultaneous_requests` has a list for each request with a real code: that request, then the requests
-    that overlapped with it.
+    `executions_with_simultaneous_requests` has a list for each request with a real code (one that the suite did not make
+    up): that request, and then the requests that overlapped with it.
     """
 
     def __init__(self):
         super().__init__()
-        self.open_visits = []
+        self.open_groups = []
         self.executions_with_simultaneous_requests = []
         self.guard = threading.Lock()
 
     def answer(self, connection, request):
-        visit = [request]
+        """Answer a request, and note which requests are open at the same time.
+
+        The group of a request is a list: the request, and then those that overlapped with it.
+        """
+        group = [request]
         with self.guard:
-            for other_visit in self.open_visits:
-                other_visit.append(request)
-                visit.append(other_visit[0])
-            self.open_visits.append(visit)
+            for open_group in self.open_groups:
+                open_request = open_group[0]
+                open_group.append(request)
+                group.append(open_request)
+            self.open_groups.append(group)
         if has_real_code(request.path):
-            self.executions_with_simultaneous_requests.append(visit)
+            self.executions_with_simultaneous_requests.append(group)
         if request.path.startswith(EXECUTION_PATH) or request.path == "/v1/accounts":
             time.sleep(0.1)
         super().answer(connection, request)
         with self.guard:
-            self.open_visits.remove(visit)
+            self.open_groups.remove(group)
 
 
 def profile_with(folder, codes=(), allow=FUZZ, wrong_tokens=20, **changes):

@@ -99,6 +99,7 @@ class DeclinesWithTheSameShape(Service):
     """
 
     def refusal(self, refusal):
+        """The answer to a refused request. A refused token gets status 200, and the members of a success."""
         if refusal.status != 401:
             return super().refusal(refusal)
         if self.is_registration:
@@ -107,6 +108,7 @@ class DeclinesWithTheSameShape(Service):
         return self.render(200, self.envelope(None, dict.fromkeys(SEVEN_FIELDS), 16))
 
     def respond(self, request):
+        """Answer a request, and remember for `refusal` whether it is a registration."""
         self.is_registration = request.method == "POST"
         return super().respond(request)
 
@@ -150,12 +152,14 @@ class TellsAnybody(Service):
     PART: dict = {}
 
     def authorize(self, request, operation):
-        self.is_valid = request.header("Authorization") == f"Bearer {self.token}"
+        """Check the token, but not that of an execution."""
+        self.has_valid_token = request.header("Authorization") == f"Bearer {self.token}"
         if operation != "executePix":
             super().authorize(request, operation)
 
     def execute_pix(self, request, transaction_id):
-        if self.is_valid:
+        """Execute a transfer. Without a valid token execute nothing, and return PART, or raise Refusal for an unknown code."""
+        if self.has_valid_token:
             return super().execute_pix(request, transaction_id)
         with self.database.transaction() as ledger:
             if ledger.transfer(transaction_id) is None:
@@ -168,12 +172,14 @@ class AnswersWithAText(TellsAnybody):
 
     def __init__(self, status, text, media_type="text/plain"):
         super().__init__()
-        self.text = Response(status, text, (("Content-Type", media_type),))
+        self.text_answer = Response(status, text, (("Content-Type", media_type),))
 
     def respond(self, request):
         is_execution = request.path.startswith("/v1/execute/")
-        is_valid = request.header("Authorization") == f"Bearer {self.token}"
-        return self.text if is_execution and not is_valid else super().respond(request)
+        has_valid_token = request.header("Authorization") == f"Bearer {self.token}"
+        if is_execution and not has_valid_token:
+            return self.text_answer
+        return super().respond(request)
 
 
 @pytest.mark.parametrize(("status", "text"), [(200, b"DONE"), (200, b"Transfer 7: DONE.\n"), (401, b"DONE\n")])

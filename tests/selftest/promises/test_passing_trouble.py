@@ -77,22 +77,27 @@ class IsDown(SocketService):
         self.timer = threading.Timer(self.SECONDS, self.is_up_again.set)
 
     def answer(self, connection, request):
-        if self.timer.ident is None and b'"PHONE"' in request.body and self.has_valid_token(request):
+        """Send the answer of the sandbox, or 503 while the service is down."""
+        has_begun = self.timer.ident is not None
+        is_of_phone = b'"PHONE"' in request.body and self.has_valid_token(request)
+        if is_of_phone and not has_begun:
             self.timer.start()
-        if self.timer.ident is not None and not self.is_up_again.is_set():
+            has_begun = True
+        if has_begun and not self.is_up_again.is_set():
             connection.sendall(response_bytes(Response(503, b"{}", (("Content-Type", "application/json"),))))
         else:
             super().answer(connection, request)
 
 
 class IsKilled(SocketService):
-    """Ends after a number of answers: it resets its connections, and accepts no new one."""
+    """Ends after ANSWERS answers: it resets its connections, and accepts no new one."""
 
-    AFTER = 40
+    ANSWERS = 40
 
     def answer(self, connection, request):
+        """Send the answer of the sandbox, and end after the last one."""
         super().answer(connection, request)
-        if len(self.received) >= self.AFTER:
+        if len(self.received) >= self.ANSWERS:
             self._stopped.set()
             self._listener.close()
             reset_connection(connection)
@@ -210,12 +215,14 @@ def test_no_note_asks_about_earlier_runs_if_prepared_codes_are_refused_too(tmp_p
 
 
 class DropsRegistrations(Service):
-    """Answers no registration, and a deletion of an unknown key like an undocumented path."""
+    """Drops the connection of every registration, and answers every deletion like an undocumented path."""
 
     def serve(self, request, connection):
-        if request.path.startswith("/v1/pix/keys/") and request.method == "POST":
+        """The answer to a request. None if it is a registration, so that its connection is dropped."""
+        is_about_keys = request.path.startswith("/v1/pix/keys/")
+        if is_about_keys and request.method == "POST":
             return None
-        if request.path.startswith("/v1/pix/keys/") and request.method == "DELETE":
+        if is_about_keys and request.method == "DELETE":
             request = replace(request, path="/v1/nothing")
         return super().serve(request, connection)
 
@@ -339,12 +346,15 @@ class EndsAtAKeyOfNull(SocketService):
         return True
 
     def answer(self, connection, request):
-        if request.method == "POST" and b'"pixKey": null' in request.body and self.has_valid_token(request):
+        """Send the answer of the sandbox, or end at a registration of null."""
+        is_registration_of_null = request.method == "POST" and b'"pixKey": null' in request.body
+        if is_registration_of_null and self.has_valid_token(request):
             self.end()
         else:
             super().answer(connection, request)
 
     def end(self):
+        """Stop accepting connections, and reset all that are open."""
         with suppress(OSError):  # it has ended already
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -363,12 +373,14 @@ class IsStartedAgain(EndsAtAKeyOfNull):
         self.address = self._listener.getsockname()
 
     def end(self):
+        """End, and have the service started again later."""
         super().end()
         timer = threading.Timer(self.AFTER_S, self.start_again)
         timer.daemon = True
         timer.start()
 
     def start_again(self):
+        """Accept connections on the same port again, unless the test has ended."""
         if not self._stopped.is_set():
             self._listener = socket.create_server(self.address, backlog=64)
             self.__enter__()
@@ -407,12 +419,12 @@ def test_a_run_whose_service_ends_while_many_requests_are_on_the_wire_ends_too(t
     again: the check that finds out that the service ended goes first.
     """
     with IsKilled() as service:
-        service.AFTER = 250
+        service.ANSWERS = 250
         result = run_suite(write_profile(tmp_path, service.base_url, limits={"timeout": 5}), "--examples=5")
 
     assert result.status == 7
     assert result.messages_with_verdict("fail") == {}
-    assert result.document["traffic"]["requests"] < 2 * service.AFTER
+    assert result.document["traffic"]["requests"] < 2 * service.ANSWERS
 
 
 def test_a_request_that_ends_the_service_again_is_a_failure(tmp_path):

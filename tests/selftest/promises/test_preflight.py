@@ -93,19 +93,27 @@ class AnswersTheExecutionAlone(SocketService):
 
 
 class RefusesTheToken(Service):
-    """Refuses the token in this form, except for requests with these numbers."""
+    """Refuses the valid token, except for requests with these numbers. They begin with 0.
 
-    def __init__(self, form, accepted):
+    `answer_to_refused` is the answer to a request whose token is refused.
+    """
+
+    def __init__(self, answer_to_refused, numbers_of_accepted_requests):
         super().__init__()
-        self.form, self.accepted, self.number, self.right = form, accepted, 0, self.token
+        self.answer_to_refused = answer_to_refused
+        self.numbers_of_accepted_requests = numbers_of_accepted_requests
+        self.number_of_next_request = 0
+        self.token_of_suite = self.token
 
     def respond(self, request):
-        self.token = self.right if self.number in self.accepted else "another"
-        self.number += 1
+        """Answer a request, with another token as the valid one if it is not to be accepted."""
+        is_accepted = self.number_of_next_request in self.numbers_of_accepted_requests
+        self.token = self.token_of_suite if is_accepted else "another"
+        self.number_of_next_request += 1
         return super().respond(request)
 
     def finish(self, request, operation, response):
-        return self.form if response.status == 401 else response
+        return self.answer_to_refused if response.status == 401 else response
 
 
 @pytest.mark.parametrize(
@@ -302,20 +310,22 @@ def test_an_expired_token_is_named_whatever_the_refusal(form_of_refusal, accepte
 
 
 class ExpiresAfter(FakeBank):
-    """Answers 401 after so many requests. `refused` are the requests after them."""
+    """Its token expires after so many requests: all later ones get 401. `refused` are the later requests."""
 
-    def __init__(self, requests):
+    def __init__(self, number_of_requests):
         super().__init__()
-        self.requests = requests
+        self.number_of_requests = number_of_requests
 
     def authorize(self, request, operation):
+        """Check the token. Raises Refusal if it has expired."""
         super().authorize(request, operation)
         if self.refused:
             raise Refusal(401, "The token has expired.")
 
     @property
     def refused(self):
-        return self.received[self.requests :]
+        """The requests that came after the token had expired."""
+        return self.received[self.number_of_requests :]
 
 
 @pytest.mark.parametrize("requests_before", [10, 110, 210])
@@ -363,12 +373,14 @@ class AcceptsTheTokenOnlyFor(FakeBank):
         self.operations = operations
 
     def authorize(self, request, operation):
+        """Check the token, and refuse the valid one for all other operations."""
         super().authorize(request, operation)
         if operation not in self.operations:
             raise Refusal(401, "A valid access token is required.")
 
     @property
     def methods(self):
+        """The methods of the requests that arrived, such as GET."""
         return {request.method for request in self.received}
 
 
@@ -436,7 +448,10 @@ def test_a_token_that_one_operation_accepts_does_not_end_the_run(accepting_opera
 
 
 class AnswersNotFoundTo(FakeBank):
-    """Answers 404 to these operations. With `words` the 404 of each is its own, and no undocumented path has it."""
+    """Answers 404 to these operations, with the same page as for any undocumented path.
+
+    With `words` each of these operations has a page of its own, which has these words and the name of the operation.
+    """
 
     def __init__(self, operations, words=""):
         super().__init__()
@@ -453,10 +468,13 @@ class AnswersNotFoundTo(FakeBank):
         return [request.path for request in self.received if "/pix/keys" in request.path and request.method != "GET"]
 
     def finish(self, request, operation, response):
-        if operation is not None and operation not in self.operations:
+        """The answer, or a page with 404 for one of the operations and for an undocumented path."""
+        is_undocumented_path = operation is None
+        if not is_undocumented_path and operation not in self.operations:
             return response
-        words_of_operation = f"{self.words} {operation}" if self.words and operation else "no route"
-        return Response(404, f"<html>{words_of_operation}</html>".encode(), (("Content-Type", "text/html"),))
+        has_page_of_its_own = self.words and not is_undocumented_path
+        text = f"{self.words} {operation}" if has_page_of_its_own else "no route"
+        return Response(404, f"<html>{text}</html>".encode(), (("Content-Type", "text/html"),))
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ class RefusesExecutions(Trouble):
     def __init__(self, body, type_or_coding):
         super().__init__()
         name = "Content-Type" if "/" in type_or_coding else "Content-Encoding"
-        self.answers = Response(409, body, ((name, type_or_coding),))
+        self.answer_in_trouble = Response(409, body, ((name, type_or_coding),))
 
 
 def execute_in_two_runs(service, folder):

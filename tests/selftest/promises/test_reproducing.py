@@ -261,11 +261,12 @@ class ShowsTheDocumentAndBreaksOnOddBodies(Service):
     """Its execution results have an unmasked tax document. It answers 500 to a body that is no JSON or deeply nested."""
 
     def respond(self, request):
+        """Answer a request, with status 500 if its body has NaN, many brackets, or a byte that is no UTF-8."""
         response = super().respond(request)
-        is_odd = request.method == "POST" and (
-            b"NaN" in request.body or b"[[[[" in request.body or b"\xff" in request.body
-        )
-        return replace(response, status=500) if is_odd else response
+        has_odd_body = b"NaN" in request.body or b"[[[[" in request.body or b"\xff" in request.body
+        if request.method == "POST" and has_odd_body:
+            return replace(response, status=500)
+        return response
 
     def execution_result(self, transfer):
         return super().execution_result(transfer) | {"document": "12345678909"}
@@ -306,20 +307,24 @@ def test_the_lines_of_a_report_reproduce_the_status(tmp_path):
 
 
 class BreaksOnWhatIsDoneTwice(Service):
-    """The sandbox, which answers 500 to a key that is registered a second time, and to one that is deleted twice."""
+    """The sandbox, which answers 500 to the second registration of a key, and to the second deletion of a key."""
 
-    deleted = ()
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.deleted_keys = set()
 
     def register(self, ledger, account_id, key_type, value):
+        """Register a key. Raises Refusal (500) if it is registered already."""
         if ledger.key(value):
             raise Refusal(500, "A constraint of the database failed.")
         return super().register(ledger, account_id, key_type, value)
 
     def remove(self, ledger, account_id, value):
-        if value in self.deleted and not ledger.key(value):
+        """Delete a key. Raises Refusal (500) if it was deleted before."""
+        if value in self.deleted_keys and not ledger.key(value):
             raise Refusal(500, "None has no attribute account.")
         super().remove(ledger, account_id, value)
-        self.deleted = (*self.deleted, value)
+        self.deleted_keys.add(value)
 
 
 @needs_curl

@@ -44,23 +44,28 @@ if os.environ.get("PIX_PROOF") == "exhaustive":
 
 
 class StopsAnswering(SocketService):
-    """Does what each request asks for. From the request with this number on, it gives no answer."""
+    """Does what each request asks for, but answers only the first requests: none from the one with this number on.
+
+    The event `unanswered_request_arrived` is set when such a request has been carried out.
+    """
 
     def __init__(self, number):
         super().__init__()
-        self.number_of_first_silence = number
+        self.number_of_first_unanswered_request = number
         self.unanswered_request_arrived = threading.Event()
 
     def answer(self, connection, request):
-        is_silent = len(self.received) >= self.number_of_first_silence
+        """Do what the request asks for, and send the answer, or wait without an answer until the service is stopped."""
+        is_unanswered = len(self.received) >= self.number_of_first_unanswered_request
         response = response_bytes(self.sandbox.respond(request))
-        if is_silent:
+        if is_unanswered:
             self.unanswered_request_arrived.set()
             self._stopped.wait()
         connection.sendall(response)
 
     @property
     def keys(self):
+        """The keys of the first account."""
         with self.sandbox.database.transaction() as ledger:
             return {key.key for key in ledger.keys("ac-0001")}
 
@@ -192,8 +197,10 @@ class HoldsTheSecondPreparation(StopsAnswering):
         super().__init__(number=math.inf)
 
     def answer(self, connection, request):
-        prepared = [request for request in self.received if (request.method, request.path) == ("POST", "/v1/pix")]
-        self.number_of_first_silence = len(self.received) if len(prepared) > 1 else math.inf
+        """Send the answer of the sandbox, unless this is the second preparation, or came after it."""
+        preparations = [request for request in self.received if (request.method, request.path) == ("POST", "/v1/pix")]
+        if len(preparations) > 1:
+            self.number_of_first_unanswered_request = len(self.received)
         super().answer(connection, request)
 
 

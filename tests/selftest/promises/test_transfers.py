@@ -318,16 +318,14 @@ class RefusesWhatItPrepares(AcceptsEverything):
 
     def __init__(self, status, data) -> None:
         super().__init__()
-        self.refuses_with = status, json.dumps({"code": 1, "data": data}).encode()
+        self.status_of_refusal = status
+        self.body_of_refusal = json.dumps({"code": 1, "data": data}).encode()
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        """The answer. It is a refusal if a transfer was prepared."""
         answer = super().finish(request, operation, response)
-        status, body = self.refuses_with
-        return (
-            Response(status, body, answer.headers)
-            if operation in PREPARING_OPERATIONS and answer.status < 300
-            else answer
-        )
+        was_prepared = operation in PREPARING_OPERATIONS and answer.status < 300
+        return Response(self.status_of_refusal, self.body_of_refusal, answer.headers) if was_prepared else answer
 
 
 @pytest.mark.parametrize(

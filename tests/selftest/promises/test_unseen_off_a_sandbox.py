@@ -64,7 +64,7 @@ def test_a_registration_of_an_undocumented_type_fails_although_no_list_shows_its
 
 
 class OnlyAcknowledges(Service):
-    """Answers success to a type that is not documented, and registers nothing; its list shows all that is registered."""
+    """Answers the registration of an undocumented key type with a success, and registers no such key."""
 
     def __init__(self):
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
@@ -73,9 +73,12 @@ class OnlyAcknowledges(Service):
         return str(body.get("pixKeyType"))
 
     def requested_key(self, body, key_type):
-        return super().requested_key(body, key_type) if key_type in self.KEY_FORMATS else str(body.get("pixKey"))
+        """The key that a registration names. A key of an undocumented type may have any form."""
+        is_documented = key_type in self.KEY_FORMATS
+        return super().requested_key(body, key_type) if is_documented else str(body.get("pixKey"))
 
     def register(self, ledger, account_id, key_type, value):
+        """Register a key. Of an undocumented type it is only accepted, and not kept."""
         if key_type in self.KEY_FORMATS:
             return super().register(ledger, account_id, key_type, value)
         return Registration(1, Key(value, key_type, account_id), False, True)
@@ -96,7 +99,10 @@ def test_a_registration_of_an_undocumented_type_passes_if_a_whole_list_lacks_its
 
 
 class BreaksOnMalformedJson(Service):
-    """Looks the account up first: 404. For a known account, a body that is no JSON object ends in a server error."""
+    """Answers 404 for an unknown account. For a known account, a body that is no JSON object ends in a server error.
+
+    `operations` are those that end in a server error. Others refuse such a body with 400.
+    """
 
     operations = ("deletePixKey",)
 
@@ -104,16 +110,19 @@ class BreaksOnMalformedJson(Service):
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
 
     def register_pix_key(self, request, account_id):
+        """Look up the account, which raises Refusal (404) if it is unknown, and then register the key."""
         with self.database.transaction() as ledger:
             self.own_account(ledger, account_id)
         return super().register_pix_key(request, account_id)
 
     def delete_pix_key(self, request, account_id):
+        """Look up the account, which raises Refusal (404) if it is unknown, and then delete the key."""
         with self.database.transaction() as ledger:
             self.own_account(ledger, account_id)
         return super().delete_pix_key(request, account_id)
 
     def read_json(self, request, operation):
+        """The members of a body. Raises Refusal, with 500 for some operations, if it is no JSON object."""
         try:
             return super().read_json(request, operation)
         except Refusal:
@@ -129,13 +138,15 @@ class RefusesMalformedJsonFirst(Service):
 
 
 class BreaksOnMalformedJsonOfAnybody(RefusesMalformedJsonFirst):
-    """Ends a deletion whose body is no JSON in a server error before it looks the account up."""
+    """Answers a deletion whose body is no JSON with a server error, before it looks up the account."""
 
     def read_json(self, request, operation):
+        """The members of a body. Raises Refusal if it is no JSON, with 500 for a deletion."""
         try:
             return super().read_json(request, operation)
         except Refusal as refusal:
-            raise Refusal(500 if operation == "deletePixKey" else refusal.status, "Internal error.") from None
+            status = 500 if operation == "deletePixKey" else refusal.status
+            raise Refusal(status, "Internal error.") from None
 
 
 def result_off_sandbox(make, folder, selected, **changes):
@@ -215,11 +226,9 @@ class BreaksOnMalformedTransfers(BreaksOnMalformedJson):
     operations = ("transferInternal",)
 
     def respond(self, request):
-        if (
-            request.path == "/v1/transfer/internal"
-            and request.header("Authorization")
-            and b"ac-0001" not in request.body
-        ):
+        """Answer a request. An internal transfer with a token, but without the account, gets 404."""
+        is_transfer = request.path == "/v1/transfer/internal" and request.header("Authorization")
+        if is_transfer and b"ac-0001" not in request.body:
             return Response(404, b'{"error": "There is no such account."}', (("Content-Type", "application/json"),))
         return super().respond(request)
 
@@ -239,9 +248,10 @@ def test_transfers_that_tested_nothing_are_out_of_scope(tmp_path):
 
 
 class TakesNoKeyForAll(RefusesMalformedJsonFirst):
-    """Takes a deletion with an empty object as its body for a deletion of all keys of the account."""
+    """Deletes all keys of the account if the body of a deletion is an empty object."""
 
     def delete_pix_key(self, request, account_id):
+        """Delete the key that the body names, or all keys."""
         if request.body != b"{}":
             return super().delete_pix_key(request, account_id)
         with self.database.transaction() as ledger:
@@ -279,23 +289,30 @@ BROKEN_BY = {
 
 
 class LooksUpTheAccountOfATransfer(Service):
-    """Answers 404 to a transfer from an unknown account. From a known one, some amounts end in a server error."""
+    """Answers 404 to a transfer from an unknown account.
+
+    A transfer from a known account ends in a server error if `is_broken_by` is true of its amount.
+    """
 
     def __init__(self, is_broken_by):
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
         self.is_broken_by = is_broken_by
 
     def respond(self, request):
-        payers = dict(TRANSFERS.values())
-        if request.method != "POST" or request.path not in payers or not self.has_token(request):
+        """Answer a request. A transfer with the valid token, whose body is JSON, may get 404 or 500."""
+        name_of_payer_by_path = dict(TRANSFERS.values())
+        is_transfer = request.method == "POST" and request.path in name_of_payer_by_path
+        if not is_transfer or not self.has_token(request):
             return super().respond(request)
         try:
             body = json.loads(request.body)
         except (ValueError, RecursionError):
             return super().respond(request)
-        if not isinstance(body, dict) or body.get(payers[request.path]) not in ("ac-0001", "ac-0002"):
+        members = body if isinstance(body, dict) else {}
+        payer = members.get(name_of_payer_by_path[request.path])
+        if payer not in ("ac-0001", "ac-0002"):
             return Response(404, b'{"error": "There is no such account."}', (("Content-Type", "application/json"),))
-        if "value" in body and self.is_broken_by(body["value"]):
+        if "value" in members and self.is_broken_by(members["value"]):
             return Response(500, b'{"error": "Internal error."}', (("Content-Type", "application/json"),))
         return super().respond(request)
 

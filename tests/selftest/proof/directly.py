@@ -1,9 +1,13 @@
-"""A trial without pytest: the traffic of a run through its door, then the conformance tests, called as functions.
+"""A trial without pytest: the traffic of a run through its door, and then the conformance tests, called as functions.
 
-In memory it needs no sockets either: the door gives each request to a service in this process, one at a time, so that
-nothing is left to chance, and what waits takes no time. A service that differs from the sandbox in what its answers say
-gets the requests of the sandbox's own trial in their order: no door, no scenario, and the same tests. Of these, one that
-asks the log for no answer that differs says what it says of the sandbox.
+| trial | requests | judged |
+|---|---|---|
+| over HTTP, or with threads | are sent through the door, as in a run | by all tests |
+| in memory | are given to a service in this process, one at a time; waiting takes no time | by all tests |
+| by replay | are those that the sandbox got in its own trial, in the same order | by the tests that read a changed answer |
+
+A replay is for a service that differs from the sandbox only in its answers. A test that reads no changed answer has the
+outcome that it has on the sandbox.
 """
 
 import os
@@ -82,7 +86,9 @@ class SentInTrial:
 
     def judge(self) -> Trial:
         """Call the tests that have no outcome yet, and return the trial."""
-        run, call, supplied = self.session.run, self.caller(), {}
+        run = self.session.run
+        call = self.caller()
+        supplied = {}  # the values of fixtures, which the tests share
         for item in self.items:
             outcome = self.outcomes.get(item.nodeid)
             if outcome:
@@ -131,28 +137,35 @@ def sent_in_memory(
 
 
 def trial_by_replay(service: Service, environment: str = "sandbox") -> Trial:
-    """The trial of a service that differs from the sandbox only in its answers, so that it gets the sandbox's
-    requests.
+    """The trial of a service that differs from the sandbox only in its answers, so that it gets the sandbox's requests.
+
+    Only the tests that read an answer which differs are called.
     """
     sent = sent_to_the_sandbox(environment)
     memory = _MemoryWire(service)
     service.token = sent.session.door.secrets.token()
-    changed = {}
+    exchange_by_number: dict[int, Exchange] = {}
+    differing_numbers: set[int] = set()
     with _in_no_time(), _without_chance():
-        for exchange in sent.session.door.exchanges:
-            answer = memory.answer(exchange.number, exchange.request)
-            changed[exchange.number] = exchange if answer == exchange.response else replace(exchange, response=answer)
-    differing = {
-        number for number, exchange in changed.items() if exchange is not sent.session.door.exchanges[number - 1]
+        for exchange_of_sandbox in sent.session.door.exchanges:
+            number = exchange_of_sandbox.number
+            answer = memory.answer(number, exchange_of_sandbox.request)
+            if answer == exchange_of_sandbox.response:
+                exchange_by_number[number] = exchange_of_sandbox
+            else:
+                exchange_by_number[number] = replace(exchange_of_sandbox, response=answer)
+                differing_numbers.add(number)
+    known_outcomes = {
+        test: outcome
+        for test, outcome in outcomes_on_the_sandbox(environment).items()
+        if outcome.asked_for.isdisjoint(differing_numbers)
     }
-    outcomes = outcomes_on_the_sandbox(environment)
-    unchanged = {test: outcome for test, outcome in outcomes.items() if outcome.asked_for.isdisjoint(differing)}
-    log = Log(changed.get(exchange.number, exchange) for exchange in sent.session.door.log)
-    return replace(_with_log(sent, log), outcomes=unchanged).judge()
+    log = Log(exchange_by_number.get(exchange.number, exchange) for exchange in sent.session.door.log)
+    return replace(_with_log(sent, log), outcomes=known_outcomes).judge()
 
 
 def _with_log(trial: SentInTrial, log: Log) -> SentInTrial:
-    """The same traffic with another log."""
+    """The same traffic with another log, in a run and a session of its own."""
     old = trial.session
     run, door, client = Run(old.profile, old.run.base_url), copy(old.door), copy(old.client)
     door.exchanges, door.log, client.door = log.attempts(), log, door
@@ -207,12 +220,12 @@ def outcomes_on_the_sandbox(environment: str) -> dict[str, OutcomeOnSandbox]:
     run, call = trial.session.run, trial.caller()
     outcomes = {}
     for item in trial.items:
-        results, observations = len(run.results), len(run.observations)
+        results_before, observations_before = len(run.results), len(run.observations)
         log.asked_for = set()
         call(item, {})  # no fixture is shared, so that the test asks for all that it reads
-        outcomes[item.nodeid] = OutcomeOnSandbox(
-            run.results[results:], run.observations[observations:], frozenset(log.asked_for)
-        )
+        new_results = run.results[results_before:]
+        new_observations = run.observations[observations_before:]
+        outcomes[item.nodeid] = OutcomeOnSandbox(new_results, new_observations, frozenset(log.asked_for))
     return outcomes
 
 
@@ -246,7 +259,7 @@ def try_with_threads(service: Service, environment: str = "sandbox", parallel: i
 
 
 def _sent_in_a_tenth_of_the_time(run: Run, door: Door) -> SentInTrial:
-    """The traffic of a trial. Waits of the door, which are whole seconds, take a tenth."""
+    """Send the traffic of a trial. Waits of the door, which are whole seconds, take a tenth of their time."""
     start, sleep = time.monotonic(), door.run_end.sleep
     door.run_end.clock = lambda: start + 10 * (time.monotonic() - start)
     door.run_end.sleep = lambda seconds: sleep(seconds / 10)
@@ -254,6 +267,7 @@ def _sent_in_a_tenth_of_the_time(run: Run, door: Door) -> SentInTrial:
 
 
 def _open(run: Run, service: Service) -> Door:
+    """The door of a run against the service, whose token it knows."""
     secrets = listed_secrets(run.profile)
     secrets.learn_token(service.token)
     return open_door(run.profile, Target(run.base_url, secrets))
@@ -377,6 +391,7 @@ def _without_chance() -> Iterator[None]:
 
 @cache
 def _profile(environment: str, parallel: int | None, examples: int | None = 2) -> Profile:
+    """A profile with this number of requests at once, or its own, and with this number of drawn examples."""
     profile = load(environment)
     limits = replace(profile.limits, parallel=parallel or profile.limits.parallel, examples=examples)
     return replace(profile, base_url=EMBEDDED, limits=limits)
@@ -404,6 +419,7 @@ def conformance_tests(ids: Container[str] | None = None, *, generated: bool = Fa
 
 
 def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
+    """Send the traffic that these tests judge. No wait takes time."""
     with _in_no_time() as door.run_end.sleep:
         door.run_end.clock = time.monotonic
         return _send(run, door, items)
@@ -422,6 +438,7 @@ def _call(session: Session, item: Any, supplied: dict[str, Any]) -> None:
     """Call a test with the values of its fixtures. An exception that a test may not raise is an error of the suite."""
 
     def supply(item: Any, names: Sequence[str]) -> dict[str, Any]:
+        """The values of these fixtures, by name. A fixture may itself have fixtures as arguments."""
         for name in names:
             if name not in supplied:
                 fixture = item._fixtureinfo.name2fixturedefs[name][-1]

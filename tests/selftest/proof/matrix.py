@@ -1,5 +1,8 @@
-"""The summary of a whole proof, which is committed, and which every report quotes. A pytest plugin of the process that the
-user started; the tests send their results along with their reports, so that it sees those of all workers."""
+"""The summary of a whole proof, reports/proof/summary.json, which is committed, and which every report quotes.
+
+A pytest plugin of the process that the user started writes it. The tests send their results along with their reports, so
+that the plugin sees those of all workers (pytest-xdist).
+"""
 
 import json
 import time
@@ -35,12 +38,16 @@ class ProofSummary:
         self.started = time.monotonic()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        for name, value in report.user_properties if report.when == "call" else ():
+        """Keep the result of a service that the report of a test has."""
+        if report.when != "call":
+            return
+        for name, value in report.user_properties:
             if name == PROPERTY:
                 self.shown[value["name"]] = value
                 self.expected |= set(value["expected"])
 
     def pytest_sessionfinish(self) -> None:
+        """Write the summary if every service of the proof was tried."""
         if self.expected and self.expected == set(self.shown):
             summary = summary_of(self.shown.values(), seconds=time.monotonic() - self.started)
             write(SUMMARY, json.dumps(summary, indent=1) + "\n")

@@ -71,14 +71,19 @@ class RunKeeper:
     run: Run | None = None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Keep the model, which the plugin of the suite has. After a wrong command line there is no such plugin."""
         conformance_run = session.config.pluginmanager.get_plugin("conformance-run")
         self.run = conformance_run.run if conformance_run else None
 
 
 def status_and_run(*arguments: str, quiet: Sequence[str] = QUIET_PYTEST) -> tuple[int, Run]:
-    """Run the suite in this process: its exit status and its model. RuntimeError if there is no model."""
+    """Run the suite in this process. Returns its exit status and its model. RuntimeError if there is no model.
+
+    All conformance tests are run, unless an argument is the path of some of them.
+    """
     keeper = RunKeeper()
-    paths = [] if any(argument.startswith(str(CONFORMANCE)) for argument in arguments) else [str(CONFORMANCE)]
+    names_tests = any(argument.startswith(str(CONFORMANCE)) for argument in arguments)
+    paths = [] if names_tests else [str(CONFORMANCE)]
     status = pytest.main([*quiet, *arguments, *paths], plugins=[keeper])
     if keeper.run is None:
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
@@ -98,8 +103,9 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
         profile = write_sandbox_profile(base_url, Path(folder), environment)
         status, run = status_and_run(*TARGETED_OPTIONS, f"--environment={profile}", *arguments)
     document = document_of(run)
-    if invalid := schema_deviations(document):
-        raise RuntimeError(f"conformance.json is not valid: {invalid[:3]}")
+    deviations_from_schema = schema_deviations(document)
+    if deviations_from_schema:
+        raise RuntimeError(f"conformance.json is not valid: {deviations_from_schema[:3]}")
     return Trial(
         status,
         results_by_requirement(result_of_run(run)),

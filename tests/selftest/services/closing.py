@@ -14,24 +14,29 @@ from tests.selftest.services.serving import (
 
 
 def keep_connection(connection):
-    """Keep the connection. False, because it does not end."""
+    """Keep the connection. Returns False, because the connection does not end."""
     return False
 
 
 def close_connection(connection):
-    """True, so that the service closes the connection without telling the peer."""
+    """End the connection. Returns True, so that the service closes it."""
     return True
 
 
 def reset_and_close(connection):
-    """Reset the connection."""
+    """Reset the connection, and end it. Returns True, so that the service closes it."""
     reset_connection(connection)
     return True
 
 
 def close_if_a_real_code_arrives(connection):
-    """End the connection before a request with a real code is read."""
-    return has_real_code(connection.recv(2_000, socket.MSG_PEEK).decode("latin-1").partition(" ")[2])
+    """End the connection if its next request has a real code, before that request is read.
+
+    Returns True if so. A real code is one that the suite did not make up. The bytes are looked at and not consumed.
+    """
+    next_bytes = connection.recv(2_000, socket.MSG_PEEK).decode("latin-1")
+    path_and_rest = next_bytes.partition(" ")[2]
+    return has_real_code(path_and_rest)
 
 
 class ClosesConnections(SocketService):
@@ -61,17 +66,23 @@ class ClosesConnections(SocketService):
             self.ended.release()
 
     def _answer_all(self, connection, stream):
-        is_used = False
-        while not (is_used and self.ends_before_request(connection)) and (request := read_request(stream)):
+        """Answer the requests of a connection, until the suite or this service ends it."""
+        request = read_request(stream)
+        if request is None:
+            return
+        self.received.append(request)
+        self.answer(connection, request)
+        while not self.ends_before_request(connection):
+            request = read_request(stream)
+            if request is None:
+                return
             self.received.append(request)
-            if is_used:
-                self.reused.append(request.path)
-            if is_used and has_real_code(request.path):
+            self.reused.append(request.path)
+            if has_real_code(request.path):
                 self.carried.append(normalized_path(request.path).removeprefix(EXECUTION_PATH))
                 if self.ends_instead_of_answer(connection):
                     return
             self.answer(connection, request)
-            is_used = True
 
 
 class ClosesTheFirst(ClosesConnections):

@@ -36,24 +36,25 @@ def encodings(text: str) -> dict[str, str]:
     }
 
 
+def claims_of(credential: str) -> list[str]:
+    """The header and the claims of a signed token, decoded: '{"sub": "…"}'. Empty if the credential is no such token."""
+    if not credential.startswith("eyJ"):
+        return []
+    return [base64url_decoded(part).decode("utf-8", "replace") for part in credential.split(".")[:2]]
+
+
 class Echoes(SocketService):
-    """Puts the credential, the claims of a signed token, the path parameter, the body and facts about people
-    wherever a response has room.
+    """Repeats what a request has, and tells facts about people, wherever a response has room.
+
+    It repeats the credential, the claims of a signed token, the path parameter and the body, in each usual encoding.
     """
 
     def answer(self, connection, request):
+        """Send an answer whose headers and body have the values of the request (`values`), encoded too (`forms`)."""
         credential = request.header("Authorization").rpartition(" ")[2]
-        claims = [
-            base64url_decoded(part).decode("utf-8", "replace")
-            for part in credential.split(".")[:2]
-            if credential.startswith("eyJ")
-        ]
-        values = [
-            credential,
-            unquote(request.path.rpartition("/")[2]),
-            request.body.decode("utf-8", "replace"),
-            *claims,
-        ]
+        path_parameter = unquote(request.path.rpartition("/")[2])
+        body_of_request = request.body.decode("utf-8", "replace")
+        values = [credential, path_parameter, body_of_request, *claims_of(credential)]
         forms = [form for value in values if value for form in encodings(value).values()]
         status, media_type, body = self.status_type_and_body(values, forms)
         half = len(credential) // 2
@@ -73,21 +74,24 @@ class EchoesInTurn(Echoes):
     """The same in plain text, in a page, in names of members, in a redirect, in broken JSON and in a media type."""
 
     def status_type_and_body(self, values, forms):
-        whole, name, document = super().status_type_and_body(values, forms)[2], PERSONAL["name"], PERSONAL["document"]
+        """The status, the media type and the body of an answer: each time the next of six ways."""
+        _, _, json_with_everything = super().status_type_and_body(values, forms)
+        name, document = PERSONAL["name"], PERSONAL["document"]
         trace = f"Traceback (most recent call last): CPF {document}, name={name}"
         rows = "".join(f"<p title='{html.escape(form)}'>{html.escape(form)}</p>" for form in forms)
-        keyed = {name: {"balance": 1} for name in (*forms, *values, *PERSONAL.values())}
-        named = {"code": 0, "data": {"accounts": keyed, **{name: [keyed] for name in values}}, **PERSONAL}
+        values_as_names = {text: {"balance": 1} for text in (*forms, *values, *PERSONAL.values())}
+        members = {"accounts": values_as_names, **{value: [values_as_names] for value in values}}
         ways = (
             (500, "text/plain", "\n".join([trace, *forms])),
             (404, "text/html", f"<html><name>{name}</name>{document}{rows}</html>"),
-            (200, JSON, json.dumps(named)),
-            (302, JSON, whole),
-            (200, JSON, whole[:-20]),
+            (200, JSON, json.dumps({"code": 0, "data": members, **PERSONAL})),
+            (302, JSON, json_with_everything),
+            (200, JSON, json_with_everything[:-20]),
             (422, f"application/{_in_a_header(values[len(self.received) % 2] or 'json')}", "{}"),
         )
         return ways[len(self.received) % len(ways)]
 
 
 def _in_a_header(form: str) -> str:
+    """The text as a header can have it: on one line, and at most 4,000 characters."""
     return form.replace("\r", " ").replace("\n", " ")[:4000]

@@ -26,6 +26,7 @@ class SilentConnections:
         self.sent_bodies = []
 
     def attempt(self, sending):
+        """The answer to a request that the door let pass. Keeps its body if it would change something."""
         if sending.request.method != "GET":
             self.sent_bodies.append(sending.plain_request.body)
         return Response(200, (), json.dumps({"code": 0, "data": {"keys": []}}).encode())

@@ -17,7 +17,7 @@ def json_answer_bytes(body, *headers, status=200):
 
 
 def drip_bytes(connection):
-    """Send on, byte by byte, for ever."""
+    """Send a blank each 0.05 seconds, for ever, so that no time-out between two bytes passes."""
     while True:
         connection.sendall(b" ")
         time.sleep(0.05)
@@ -49,7 +49,7 @@ TEXTS = (
 
 
 class GivesOneAnswerToEverything(SocketService):
-    """Gives the same answer to every request, and then calls `then` with the connection."""
+    """Gives the same answer to every request, and then calls `then` with the connection, such as `drip_bytes`."""
 
     def __init__(self, answer_bytes, then=lambda connection: None):
         super().__init__()
@@ -66,11 +66,14 @@ class AnswersInHostileWays(SocketService):
     All other answers are hostile, in turn.
     """
 
-    answers = GZIP_BOMB, MANY_HEADERS, *TEXTS
+    hostile_answers = GZIP_BOMB, MANY_HEADERS, *TEXTS
 
     def answer(self, connection, request):
-        turn, is_second = divmod(len(self.received), 2)
+        """Send the answer of the sandbox, or the next hostile answer."""
+        number_of_request = len(self.received)
+        is_second = number_of_request % 2 == 1
         if is_second or has_real_code(request.path):
             super().answer(connection, request)
         else:
-            connection.sendall(self.answers[turn % len(self.answers)])
+            number_of_answer = number_of_request // 2
+            connection.sendall(self.hostile_answers[number_of_answer % len(self.hostile_answers)])

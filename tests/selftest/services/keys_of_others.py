@@ -24,6 +24,7 @@ class HoldsKeysOfACustomer(Service):
         self.keys_at_first = self.keys_held()
 
     def respond(self, request):
+        """Answer a request as the sandbox does, and keep it."""
         self.received.append(request)
         return super().respond(request)
 
@@ -47,22 +48,24 @@ class DeletesTheOldest(HoldsKeysOfACustomer):
     """Deletes the oldest key of the account, whatever key a deletion names."""
 
     def remove(self, ledger, account_id, value):
-        """Grant the deletion of a key that is not there."""
-        for key in ledger.keys(account_id)[:1]:
-            ledger.remove_key(key)
+        """Delete the oldest key. The deletion succeeds even if the account has no key."""
+        keys = ledger.keys(account_id)
+        if keys:
+            ledger.remove_key(keys[0])
 
 
 class DeletesTheOldestForAnyAccount(DeletesTheOldest):
-    """Deletes the oldest key of the account of the token, also for an account that does not exist, and answers 400."""
+    """Deletes the oldest key of the first account, whatever account a deletion names, and answers 400."""
 
     def delete_pix_key(self, request, account_id):
+        """Delete a key of the customer, and raise Refusal as if nothing had been deleted."""
         with self.database.transaction() as ledger:
             self.remove(ledger, ACCOUNT, "")
         raise Refusal(400, "The key is not deleted.")
 
 
 class HoldsKeysOfTwoAccounts(HoldsKeysOfACustomer):
-    """The customer has a second account with keys of its own."""
+    """The sandbox, whose first account has the keys of a customer, and whose second account has other keys of theirs."""
 
     KEYS = ("+5511987650000", "tia@cliente.example")
 
@@ -71,28 +74,34 @@ class HoldsKeysOfTwoAccounts(HoldsKeysOfACustomer):
         with self.database.transaction() as ledger:
             for key in self.KEYS:
                 ledger.add_key(Key(key, "EMAIL" if "@" in key else "PHONE", OTHER_ACCOUNT))
-            self.at_the_other = {key.key for key in ledger.keys(OTHER_ACCOUNT)}
+        self.keys_of_other_account_at_first = self.keys_held_at_other_account()
+
+    def keys_held_at_other_account(self) -> set[str]:
+        """The keys of the second account."""
+        with self.database.transaction() as ledger:
+            return {key.key for key in ledger.keys(OTHER_ACCOUNT)}
 
     @property
     def keys_lost(self) -> set[str]:
-        with self.database.transaction() as ledger:
-            held_at_the_other = {key.key for key in ledger.keys(OTHER_ACCOUNT)}
-        return super().keys_lost | (self.at_the_other - held_at_the_other)
+        """Keys that the customer had at first at either account, and has no more."""
+        return super().keys_lost | (self.keys_of_other_account_at_first - self.keys_held_at_other_account())
 
 
 class DeletesAtTheOtherAccountToo(HoldsKeysOfTwoAccounts):
-    """Deletes the named key, and with it one of the other account."""
+    """Deletes the named key, and with it the oldest key of the other account."""
 
     def remove(self, ledger, account_id, value):
         super().remove(ledger, account_id, value)
-        for key in ledger.keys(OTHER_ACCOUNT)[:1]:
-            ledger.remove_key(key)
+        keys_of_other_account = ledger.keys(OTHER_ACCOUNT)
+        if keys_of_other_account:
+            ledger.remove_key(keys_of_other_account[0])
 
 
 class ReplacesTheKeyOfItsType(HoldsKeysOfACustomer):
-    """Keeps one key of each type at an account: a new one takes the place of the old one."""
+    """Keeps one key of each type at an account: a new key takes the place of the old key."""
 
     def register(self, ledger, account_id, key_type, value):
+        """Register a key, and delete the other keys of this type at the account."""
         registration = super().register(ledger, account_id, key_type, value)
         for key in ledger.keys(account_id):
             if registration.accepted and key.type == key_type and key.key != registration.key.key:
@@ -101,41 +110,47 @@ class ReplacesTheKeyOfItsType(HoldsKeysOfACustomer):
 
 
 class MovesKeys(HoldsKeysOfTwoAccounts):
-    """Moves a key that another account has to the one that registers it, as for portability."""
+    """Moves a key from another account to the account that registers it, as a customer who changes banks wants it."""
 
     def register(self, ledger, account_id, key_type, value):
-        known = ledger.key(value)
-        if known is not None and known.account != account_id:
-            ledger.remove_key(known)
+        """Register a key, after it was removed from another account."""
+        registered_key = ledger.key(value)
+        if registered_key is not None and registered_key.account != account_id:
+            ledger.remove_key(registered_key)
         return super().register(ledger, account_id, key_type, value)
 
 
 class NeverDeletes(HoldsKeysOfACustomer):
-    """Grants every deletion and deletes nothing."""
+    """Says that a key was deleted, and deletes nothing."""
 
     def remove(self, ledger, account_id, value):
-        """Nothing is deleted."""
+        """Do nothing. The answer to the deletion is a success."""
 
 
 class ShowsNumbersInAForm(HoldsKeysOfACustomer):
-    """Grants the registration of a key that is registered already, and shows phone numbers as `form` writes them."""
+    """Its list shows phone numbers as `form` writes them. A key that is registered already is registered once more."""
 
     def __init__(self, form) -> None:
         super().__init__()
         self.form = form
 
     def register(self, ledger, account_id, key_type, value):
-        known = ledger.key(value)
-        if known is not None:
-            return Registration(1, known, False, True)
+        """Register a key. The registration of a key that is registered already succeeds, too."""
+        registered_key = ledger.key(value)
+        if registered_key is not None:
+            return Registration(1, registered_key, False, True)
         return super().register(ledger, account_id, key_type, value)
 
     def key_result(self, key):
+        """A key as the list shows it."""
         result = super().key_result(key)
-        return result | {"pixKey": self.form(key.key)} if key.type == "PHONE" else result
+        if key.type == "PHONE":
+            result["pixKey"] = self.form(key.key)
+        return result
 
 
 def _digits(key: str) -> str:
+    """The digits of a phone number: "5511987654321" for "+5511987654321"."""
     return re.sub(r"\D", "", key)
 
 
@@ -152,23 +167,25 @@ PHONE_FORMS = {
 
 
 class TheCustomerUsesTheApp(HoldsKeysOfACustomer):
-    """The customer registers a RANDOM key whenever the run does; the answer does not name the run's own."""
+    """Whenever the run registers a RANDOM key, the customer does so at the same moment, and only theirs is kept."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.of_the_customer = set()
+        self.random_keys_of_customer = set()
 
     def register(self, ledger, account_id, key_type, value):
+        """Register a key. The registration of a RANDOM key succeeds, and the account has that of the customer instead."""
         if key_type == "RANDOM":
-            theirs = str(uuid.uuid4())
-            self.of_the_customer.add(theirs)
-            ledger.add_key(Key(theirs, key_type, account_id))
-            return Registration(1, Key(theirs, key_type, account_id), True, True)  # the account may have no second one
+            key_of_customer = Key(str(uuid.uuid4()), key_type, account_id)
+            self.random_keys_of_customer.add(key_of_customer.key)
+            ledger.add_key(key_of_customer)
+            return Registration(1, key_of_customer, True, True)  # an account has only one RANDOM key
         return super().register(ledger, account_id, key_type, value)
 
     @property
     def keys_lost(self):
-        return super().keys_lost | (self.of_the_customer - self.keys_held())
+        """Keys that the customer had at first or registered meanwhile, and has no more."""
+        return super().keys_lost | (self.random_keys_of_customer - self.keys_held())
 
 
 class GivesAnOldRandomKey(HoldsKeysOfACustomer):
@@ -186,20 +203,25 @@ class GivesAnOldRandomKey(HoldsKeysOfACustomer):
         self.used, self.keys_at_first = [OLD_RANDOM, EMAIL, CPF], self.keys_held()
 
     def register(self, ledger, account_id, key_type, value):
+        """Register a key. The registration of a RANDOM key succeeds with the old one."""
         if key_type == "RANDOM":
-            self._use(OLD_RANDOM)
+            self._note_use(OLD_RANDOM)
             return Registration(1, Key(OLD_RANDOM, key_type, account_id), False, True)
         registration = super().register(ledger, account_id, key_type, value)
-        self._use(registration.key.key)
+        self._note_use(registration.key.key)
         return registration
 
     def list_pix_keys(self, request, account_id):
+        """The list of the LISTED keys that were used last, in the order of their last use."""
         keys = super().list_pix_keys(request, account_id)["keys"]
         keys.sort(key=lambda key: self.used.index(key["pixKey"]) if key["pixKey"] in self.used else -1)
         return {"keys": keys[-self.LISTED :]}
 
-    def _use(self, key):
-        self.used = [*(used_key for used_key in self.used if used_key != key), key]
+    def _note_use(self, key):
+        """Make the key the last one of the keys that were used."""
+        if key in self.used:
+            self.used.remove(key)
+        self.used.append(key)
 
 
 class ListsTheTwoUsedLast(GivesAnOldRandomKey):
@@ -209,12 +231,14 @@ class ListsTheTwoUsedLast(GivesAnOldRandomKey):
 
 
 class RegistersAtTheAccountOfTheToken(HoldsKeysOfACustomer):
-    """Registers every key at the account of the token, and answers 400 if the path names another one."""
+    """Registers every key at the first account, to which the token belongs, and answers 400 if the path names another."""
 
     def register_pix_key(self, request, account_id):
+        """Register a key at ACCOUNT, whatever account the path names. Raises Refusal afterwards if it is another one."""
         body = self.read_json(request, "registerPixKey")
         key = body.get("pixKey")
-        if isinstance(key, str) and key and not re.search("[\ud800-\udfff]", key):
+        has_half_a_surrogate_pair = isinstance(key, str) and re.search("[\ud800-\udfff]", key) is not None
+        if isinstance(key, str) and key and not has_half_a_surrogate_pair:
             with self.database.transaction() as ledger:
                 if ledger.key(key) is None:
                     ledger.add_key(Key(key, "EMAIL", ACCOUNT))
@@ -224,9 +248,10 @@ class RegistersAtTheAccountOfTheToken(HoldsKeysOfACustomer):
 
 
 class CutsKeys(RegistersAtTheAccountOfTheToken):
-    """The same, and it keeps 40 characters of a key, without those that cannot be printed."""
+    """The same, and of a key it keeps only the first 40 characters, without those that cannot be printed."""
 
     def read_json(self, request, operation):
+        """The members of a body, in which the key is cut."""
         body = dict(super().read_json(request, operation))
         if isinstance(body.get("pixKey"), str):
             body["pixKey"] = re.sub(r"[\x00-\x1f]", "", body["pixKey"])[:40]
@@ -234,13 +259,16 @@ class CutsKeys(RegistersAtTheAccountOfTheToken):
 
 
 class RegistersInAMinute(HoldsKeysOfACustomer):
-    """Grants a registration at once and does it a minute later, so no list of the run shows the key."""
+    """Accepts a registration at once and carries it out a minute later, so no list of the run shows the key."""
 
     def register(self, ledger, account_id, key_type, value):
-        return Registration(1, Key(value or str(uuid.uuid4()), key_type, account_id), not value, True)
+        """A registration that is accepted, and whose key is not kept."""
+        is_made_by_service = not value
+        key = Key(value or str(uuid.uuid4()), key_type, account_id)
+        return Registration(1, key, is_made_by_service, True)
 
     def remove(self, ledger, account_id, value):
-        """Grants the deletion of a key that is not there, too."""
+        """Do nothing. The answer to the deletion is a success."""
 
 
 class RegistersInAMinuteWithoutAResult(RegistersInAMinute):
@@ -252,18 +280,19 @@ class RegistersInAMinuteWithoutAResult(RegistersInAMinute):
 
 
 class ShowsOnePage(HoldsKeysOfACustomer):
-    """Shows one key of several, with members that say that there are more."""
+    """Its list shows only the first key, with members that say that there are more pages, such as `hasMore=True`."""
 
-    def __init__(self, **says) -> None:
+    def __init__(self, **members_about_pages) -> None:
         super().__init__()
-        self.says = says
+        self.members_about_pages = members_about_pages
 
     def list_pix_keys(self, request, account_id):
-        return {"keys": super().list_pix_keys(request, account_id)["keys"][:1], **self.says}
+        keys = super().list_pix_keys(request, account_id)["keys"]
+        return {"keys": keys[:1], **self.members_about_pages}
 
 
 class ConcatenatesSql(HoldsKeysOfACustomer):
-    """Answers a key with a quote as a database does whose query it has become part of.
+    """Puts values into SQL without quoting them, so a quote in a request gets 500 with an error of the database.
 
     `statements` are the paths and bodies of such requests.
     """
@@ -273,6 +302,7 @@ class ConcatenatesSql(HoldsKeysOfACustomer):
         self.statements = []
 
     def perform(self, operation, request, parameter):
+        """Do what a request asks for. Raises Refusal (500) if there is a quote in its path or body."""
         text = request.path + request.body.decode("utf-8", "replace")
         if "'" in text:
             self.statements.append(text)

@@ -65,26 +65,34 @@ _HEADERS = {
 
 
 class GivesOneLargeAnswer(Service):
-    """Gives the answer of this shape to every request, with gzip if `packs`."""
+    """Gives the answer of this shape to every request, compressed with gzip if `packs`."""
 
     def __init__(self, shape: str, *, packs: bool) -> None:
         super().__init__()
-        self._body = body = SHAPES[shape]()
-        self._varies, self._packs = NEVER_THE_SAME in shape, packs
-        number, length = _HEADERS.get(shape, (0, 0))
-        headers = [(f"X-Header-{place}", "x" * length) for place in range(number)]
-        headers += [("Content-Type", "application/json"), *[("Content-Encoding", "gzip")] * packs]
-        self._response = Response(200, gzip.compress(body) if packs else body, tuple(headers))
-        self.answered, self._guard = 0, Lock()
+        self._body = SHAPES[shape]()
+        self._varies = NEVER_THE_SAME in shape
+        self._packs = packs
+        number_of_headers, length = _HEADERS.get(shape, (0, 0))
+        headers = [(f"X-Header-{number}", "x" * length) for number in range(number_of_headers)]
+        headers.append(("Content-Type", "application/json"))
+        if packs:
+            headers.append(("Content-Encoding", "gzip"))
+        self._response = Response(200, self._packed(self._body), tuple(headers))
+        self.answered = 0
+        self._guard = Lock()
+
+    def _packed(self, body: bytes) -> bytes:
+        return gzip.compress(body) if self._packs else body
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
+        """The large answer. If it is never the same, it has the number of the request at its end."""
         with self._guard:
             self.answered += 1
             number = self.answered
         if not self._varies:
             return self._response
         body = self._body.removesuffix(b"}}") + b', "number": %d}}' % number
-        return replace(self._response, body=gzip.compress(body) if self._packs else body)
+        return replace(self._response, body=self._packed(body))
 
 
 def large_service_process(shape: str, *, packs: bool) -> AbstractContextManager[ServiceProcess]:
@@ -93,6 +101,7 @@ def large_service_process(shape: str, *, packs: bool) -> AbstractContextManager[
 
 
 def _serve(pipe: Connection, shape: str, packs: bool) -> None:
+    """Serve in the other process: send address and token, and then the number of answers whenever it is asked for."""
     service = GivesOneLargeAnswer(shape, packs=packs)
     with Server(service) as server:
         pipe.send((server.base_url, service.token))

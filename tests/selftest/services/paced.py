@@ -1,6 +1,4 @@
-"""The sandbox as it is met over a network: each answer takes a while. `apart` runs it in a process of its own, as a
-service under test does.
-"""
+"""The sandbox in a process of its own, each of whose answers takes a while, as over a network."""
 
 import multiprocessing
 import socket
@@ -15,11 +13,13 @@ from environments.sandbox import Request, Response, Server, Service
 
 
 class DelaysEachAnswer(Service):
-    """Waits `delay` seconds in the thread of the connection, so that answers to several are delayed side by side."""
+    """The sandbox, which waits `delay` seconds before each answer. Requests on several connections wait side by side."""
 
     def __init__(self, delay: float) -> None:
         super().__init__()
-        self.answered, self._delay, self._guard = 0, delay, Lock()
+        self.answered = 0
+        self._delay = delay
+        self._guard = Lock()
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
         time.sleep(self._delay)
@@ -62,6 +62,7 @@ def service_process(serve: Callable[..., None], *arguments: object) -> Iterator[
 
 
 def _serve(pipe: Connection, delay: float) -> None:
+    """Serve in the other process: send address and token, and then the number of answers whenever it is asked for."""
     service = DelaysEachAnswer(delay)
     with Server(service) as server:
         pipe.send((server.base_url, service.token))

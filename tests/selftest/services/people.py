@@ -30,33 +30,36 @@ HEADERS = (
 
 
 class NamesPeople(SocketService):
-    """Answers the first requests as the sandbox does, with names in status and type.
+    """Answers the first requests as the sandbox does, with names of people in status and type.
 
     Later answers are refusals and broken answers that name people, in turn.
     """
 
-    CONFORMING_AT_FIRST = 12
+    NUMBER_OF_CONFORMING_ANSWERS = 12
 
     def answer(self, connection, request):
+        """Send the next answer. The connection is closed after a broken one."""
         number = len(self.received)
         conforming = self.sandbox.respond(request)
-        misplaced = _with_people_in(conforming, MISPLACED[number % len(MISPLACED)])
-        answers = [*map(response_bytes, (*self._refusals(number), misplaced, misplaced, misplaced)), *BROKEN]
-        answer_bytes = (
-            response_bytes(misplaced) if number <= self.CONFORMING_AT_FIRST else answers[number % len(answers)]
-        )
+        with_names = response_bytes(_with_people_in(conforming, MISPLACED[number % len(MISPLACED)]))
+        refusals = [response_bytes(refusal) for refusal in self._refusals(number)]
+        later_answers = [*refusals, with_names, with_names, with_names, *BROKEN]
+        is_early = number <= self.NUMBER_OF_CONFORMING_ANSWERS
+        answer_bytes = with_names if is_early else later_answers[number % len(later_answers)]
         connection.sendall(_with_a_reason(answer_bytes))
         if answer_bytes in BROKEN:
             connection.shutdown(socket.SHUT_RDWR)
 
     def _refusals(self, number):
+        """Refusals that name people in a text of REFUSALS, in names of members, in a broken body and in HTML."""
         text = REFUSALS[number % len(REFUSALS)]
         problem = {"type": WHOLE, "status": "QUINTELA ZEFERINO", "title": text, "detail": {"zeferino": [*text]}}
-        keyed = {name: {name: text, "status": name.lower()} for name in (*NAMES, WHOLE)}
+        names_as_members = {name: {name: text, "status": name.lower()} for name in (*NAMES, WHOLE)}
+        broken_json = json.dumps(names_as_members, ensure_ascii=False).encode()[:-9]
         yield Response(403, json.dumps({"message": text, "error": text, "code": text}).encode(), (*JSON, *HEADERS))
         yield Response(400, json.dumps(problem, ensure_ascii=False).encode(), (*JSON, *HEADERS))
-        yield Response(200, json.dumps({"code": 0, "data": keyed}).encode(), (*JSON, *HEADERS))
-        yield Response(422, json.dumps(keyed, ensure_ascii=False).encode()[:-9], (*JSON, *HEADERS))
+        yield Response(200, json.dumps({"code": 0, "data": names_as_members}).encode(), (*JSON, *HEADERS))
+        yield Response(422, broken_json, (*JSON, *HEADERS))
         yield Response(500, f"Traceback: {text} File '/home/zeferino/quintela.py'".encode(), HEADERS)
         yield Response(302, f"<p title='{text}'>{text}</p>".encode(), (("Content-Type", "text/zeferino"), *HEADERS))
 
@@ -72,13 +75,16 @@ BROKEN = (
 
 
 def _with_people_in(response, name):
-    """The answer, in which each status and type is the name."""
+    """The answer, whose data has the name as its status and type, and in a message and an error."""
     body = json.loads(response.body or b"null")
-    if isinstance(body, dict) and isinstance(body.get("data"), dict):
-        places = {"status", "type"} & body["data"].keys() or {"status"}
-        body["data"] |= dict.fromkeys(places, name) | {"Message": f"chave de {name} recebida", "error": f"erro {name}"}
+    data = body.get("data") if isinstance(body, dict) else None
+    if isinstance(data, dict):
+        members = [member for member in ("status", "type") if member in data] or ["status"]
+        data |= dict.fromkeys(members, name)
+        data |= {"Message": f"chave de {name} recebida", "error": f"erro {name}"}
     return Response(response.status, json.dumps(body, ensure_ascii=False).encode(), (*response.headers, *HEADERS))
 
 
 def _with_a_reason(answer):
+    """The bytes of an answer with names as the reason phrase: "HTTP/1.1 200 Quintela Zeferino"."""
     return answer.replace(b" \r\n", b" Quintela Zeferino\r\n", 1)

@@ -23,7 +23,7 @@ class Certificates:
 
 
 class SpeaksTls(SocketService):
-    """Speaks TLS. With `mutual` it wants a client certificate of the authority."""
+    """The sandbox over TLS. With `mutual` the client must have a certificate of the authority."""
 
     host = "https://localhost"
 
@@ -35,6 +35,7 @@ class SpeaksTls(SocketService):
         self.context.verify_mode = ssl.CERT_REQUIRED if mutual else ssl.CERT_NONE
 
     def _serve(self, connection):
+        """Answer the requests of a connection over TLS, or close it if the client has no certificate of the authority."""
         try:
             connection = self.context.wrap_socket(connection, server_side=True)
         except OSError:  # no certificate, or none of ours
@@ -47,6 +48,7 @@ class Proxy(SocketService):
     """Opens tunnels (CONNECT) and passes their bytes on. `received` are the requests to the proxy itself."""
 
     def answer(self, connection, request):
+        """Open a tunnel to the target that a CONNECT names, and pass the bytes of both directions on."""
         host, _, port = request.path.partition(":")
         with socket.create_connection((host, int(port))) as target:
             connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -55,9 +57,12 @@ class Proxy(SocketService):
 
 
 def _pass_on(source, target):
+    """Send the bytes that come from one connection over the other one, until the first one ends."""
     try:
-        while piece := source.recv(65_536):
+        piece = source.recv(65_536)
+        while piece:
             target.sendall(piece)
+            piece = source.recv(65_536)
         target.shutdown(socket.SHUT_WR)
     except OSError:  # one of the two has hung up
         return

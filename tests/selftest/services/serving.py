@@ -64,6 +64,7 @@ class SocketService:
         self._listener.close()
 
     def _accept(self) -> None:
+        """Accept connections until the service is stopped, and answer each in a thread of its own."""
         while not self._stopped.is_set():
             try:
                 connection, _ = self._listener.accept()
@@ -72,9 +73,13 @@ class SocketService:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        """Answer the requests of a connection until the suite or the service hangs up."""
         try:
             with connection, connection.makefile("rb") as stream:
-                while self.greet(connection) and (request := read_request(stream)):
+                while self.greet(connection):
+                    request = read_request(stream)
+                    if request is None:
+                        return
                     self.received.append(request)
                     self.answer(connection, request)
         except (OSError, ValueError):  # the suite has hung up
@@ -107,22 +112,42 @@ def normalized_path(path: str) -> str:
 def read_request(stream) -> Request | None:
     """The next request of a connection; None at the end of the connection.
 
-    A request to a proxy has a whole address in the place of the path.
+    A request to a proxy has a whole address in the place of the path. It is cut to the path.
     """
-    method, _, rest = stream.readline().decode("latin-1").partition(" ")
+    method, _, target_and_version = stream.readline().decode("latin-1").partition(" ")
+    headers = _read_headers(stream)
+    if not target_and_version:
+        return None
+    target = re.sub("^http://[^/]+", "", target_and_version.rpartition(" ")[0])
+    path, _, query = target.partition("?")
+    if headers.get("transfer-encoding"):
+        body = _read_chunks(stream)
+    else:
+        body = stream.read(int(headers.get("content-length", 0)))
+    return Request(method, path, query, headers, body)
+
+
+def _read_headers(stream) -> dict[str, str]:
+    """The headers up to an empty line, by name in small letters."""
     headers = {}
-    while line := stream.readline().decode("latin-1").strip():
+    line = stream.readline().decode("latin-1").strip()
+    while line:
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
-    if not rest:
-        return None
-    target = re.sub("^http://[^/]+", "", rest.rpartition(" ")[0])
-    path, _, query = target.partition("?")
-    body = stream.read(int(headers.get("content-length", 0)))
-    while headers.get("transfer-encoding") and (size := int(stream.readline(), 16)):
-        body += stream.read(size + 2)[:-2]
-    stream.read(2 if headers.get("transfer-encoding") else 0)
-    return Request(method, path, query, headers, body)
+        line = stream.readline().decode("latin-1").strip()
+    return headers
+
+
+def _read_chunks(stream) -> bytes:
+    """A body that is sent in chunks (RFC 9112 section 7.1): each has its size on a line, and the last has the size 0."""
+    body = b""
+    size = int(stream.readline(), 16)
+    while size > 0:
+        body += stream.read(size)
+        stream.readline()  # the line end behind the chunk
+        size = int(stream.readline(), 16)
+    stream.readline()  # the empty line behind the last chunk
+    return body
 
 
 def response_bytes(response: Response) -> bytes:

@@ -17,56 +17,61 @@ from tests.selftest.services.serving import (
 
 
 class Trouble(SocketService):
-    """Answers as the sandbox does, except for executions of a real code with the valid token (without it if
-    `granted` is False), which `execute` answers. `silent` is set when an answer is held back.
+    """The sandbox, in trouble with executions of a real code (one that the suite did not make up).
+
+    `execute` answers those with the valid token, or those without it if `has_trouble_with_valid_token` is False. All
+    other requests are answered as the sandbox does. `silent` is set when an answer is held back.
     """
 
-    granted = True
-    answers = Response(504, b"gateway timeout")
+    has_trouble_with_valid_token = True
+    answer_in_trouble = Response(504, b"gateway timeout")
 
     def __init__(self):
         super().__init__()
         self.silent = threading.Event()
 
     def answer(self, connection, request):
-        if has_real_code(request.path) and self.has_valid_token(request) is self.granted:
+        is_affected = self.has_valid_token(request) is self.has_trouble_with_valid_token
+        if has_real_code(request.path) and is_affected:
             self.execute(connection, request)
         else:
             super().answer(connection, request)
 
     def execute(self, connection, request):
-        connection.sendall(response_bytes(self.answers))
+        """Answer an execution without executing it. Subclasses override this with another kind of trouble."""
+        connection.sendall(response_bytes(self.answer_in_trouble))
 
 
 class GatewayTimesOut(Trouble):
-    """A gateway answers 504 in the service's place."""
+    """A gateway before the service answers an execution with 504."""
 
 
 class NeverAnswersAnExecution(Trouble):
-    """Reads the execution and says nothing."""
+    """Reads an execution and sends no answer."""
 
     def execute(self, connection, request):
+        """Keep the connection open, without an answer, until the service is stopped."""
         self.silent.set()
         self._stopped.wait()
 
 
 class NeverAnswersARefusal(NeverAnswersAnExecution):
-    """Says nothing to a request with a real code and without the valid token: it may have executed it."""
+    """Sends no answer to an execution without the valid token, so the code may have been executed."""
 
-    granted = False
+    has_trouble_with_valid_token = False
 
 
 class BreaksOnARefusal(Trouble):
-    """Answers 500 to a request with a real code and without the valid token: it may have executed it."""
+    """Answers 500 to an execution without the valid token, so the code may have been executed."""
 
-    granted = False
-    answers = Response(500, b'{"code": 5, "data": {}}', (("Content-Type", "application/json"),))
+    has_trouble_with_valid_token = False
+    answer_in_trouble = Response(500, b'{"code": 5, "data": {}}', (("Content-Type", "application/json"),))
 
 
 class RedirectsARefusal(BreaksOnARefusal):
-    """Sends whoever has no valid token to a page to log in."""
+    """Redirects an execution without the valid token to a page to log in."""
 
-    answers = Response(302, b"", (("Location", "/login"),))
+    answer_in_trouble = Response(302, b"", (("Location", "/login"),))
 
 
 class ResetsAnExecution(Trouble):
@@ -77,22 +82,23 @@ class ResetsAnExecution(Trouble):
 
 
 class DropsAnExecution(Trouble):
-    """Reads the execution on a connection that it kept alive and closes it."""
+    """Reads the execution, and closes the connection without an answer."""
 
     def execute(self, connection, request):
         connection.shutdown(socket.SHUT_RDWR)
 
 
 class CutsAnExecutionShort(Trouble):
-    """Sends half of what Content-Length promises."""
+    """Executes the code, and sends the answer without its last 40 bytes."""
 
     def execute(self, connection, request):
-        connection.sendall(response_bytes(self.sandbox.respond(request))[:-40])
+        whole_answer = response_bytes(self.sandbox.respond(request))
+        connection.sendall(whole_answer[:-40])
         connection.shutdown(socket.SHUT_RDWR)
 
 
 class ExecutesAndBreaksA400Off(Trouble):
-    """Executes, answers 400, and sends half of what Content-Length promises."""
+    """Executes the code, and sends an answer with status 400, without its last 40 bytes."""
 
     def execute(self, connection, request):
         answer = replace(self.sandbox.respond(request), status=400)
@@ -101,34 +107,42 @@ class ExecutesAndBreaksA400Off(Trouble):
 
 
 class ExecutesAndAnswers400(Trouble):
-    """Executes, and answers 400 with the result of the transfer."""
+    """Executes the code, and sends the result of the transfer with status 400 and code 400."""
 
     status = 400
-    changes: ClassVar[dict[str, object]] = {}
+    code = 400
+    changes_of_result: ClassVar[dict[str, object]] = {}
 
     def execute(self, connection, request):
-        answer = self.sandbox.respond(request)
+        """Execute the code, and send its result under another status and code."""
+        result = self.sandbox.respond(request)
+        connection.sendall(response_bytes(self.contradicting(result)))
+
+    @classmethod
+    def contradicting(cls, answer):
+        """The answer to a successful execution, with another status and code, which say that it did not succeed."""
         envelope = json.loads(answer.body)
-        envelope["data"] |= self.changes.get("data", {})
-        body = json.dumps(envelope | {"code": self.changes.get("code", 400)}).encode()
-        connection.sendall(response_bytes(Response(self.status, body, answer.headers)))
+        envelope["code"] = cls.code
+        envelope["data"] |= cls.changes_of_result
+        return Response(cls.status, json.dumps(envelope).encode(), answer.headers)
 
 
 class ExecutesAndAnswers409(ExecutesAndAnswers400):
-    """Executes, and says that the code was used before, with the result of the transfer."""
+    """Executes the code, and sends the result of the transfer with status 409, as if it had been executed before."""
 
     status = 409
 
 
 class ExecutesAndAnswersCode1(ExecutesAndAnswers400):
-    """Executes later: a 200 whose envelope has code 1, and a result that is pending, without an error."""
+    """Executes the code, and answers as if it did so later: status 200, code 1, and a result that is PENDING."""
 
     status = 200
-    changes: ClassVar[dict[str, object]] = {"code": 1, "data": {"status": "PENDING", "error": None}}
+    code = 1
+    changes_of_result: ClassVar[dict[str, object]] = {"status": "PENDING", "error": None}
 
 
 class RedirectsToAnExecution(SocketService):
-    """Answers everything with a redirect to the execution of a code, which moves the money when it is followed."""
+    """Answers everything with a redirect to the execution of a code. Whoever follows it moves money."""
 
     def answer(self, connection, request):
         location = ("Location", f"{self.base_url}{EXECUTION_PATH}SBX-PHONE-1")
@@ -136,19 +150,20 @@ class RedirectsToAnExecution(SocketService):
 
 
 class SlowsAnExecutionDown(Trouble):
-    """Answers 429 to the first execution, which says that nothing was done."""
+    """Answers the first execution with 429 (come again), which says that nothing was done, and executes all later ones."""
 
-    asked = False
+    was_asked_before = False
 
     def execute(self, connection, request):
-        is_first = not self.asked
-        self.asked = True
-        limited = Response(429, b"", (("Retry-After", "0"),))
-        connection.sendall(response_bytes(limited if is_first else self.sandbox.respond(request)))
+        """Send 429 with Retry-After: 0 the first time, and execute the code later."""
+        come_again = Response(429, b"", (("Retry-After", "0"),))
+        answer = self.sandbox.respond(request) if self.was_asked_before else come_again
+        self.was_asked_before = True
+        connection.sendall(response_bytes(answer))
 
 
 class ExecutesForAnybody(SocketService):
-    """Checks no token."""
+    """The sandbox, which checks the token of no request."""
 
     def __init__(self):
         super().__init__()
@@ -156,12 +171,12 @@ class ExecutesForAnybody(SocketService):
 
 
 class RefusesEveryExecution(Trouble):
-    """Answers 401 to an execution, and lets the token in everywhere else."""
+    """Answers 401 to an execution with the valid token, and accepts the token everywhere else."""
 
-    answers = Response(401, b'{"code": 401}', (("Content-Type", "application/json"),))
+    answer_in_trouble = Response(401, b'{"code": 401}', (("Content-Type", "application/json"),))
 
 
 class RefusesEveryExecutionIn200(Trouble):
     """Answers an execution with 200 and an envelope whose code is 401."""
 
-    answers = Response(200, b'{"code": 401, "data": null}', (("Content-Type", "application/json"),))
+    answer_in_trouble = Response(200, b'{"code": 401, "data": null}', (("Content-Type", "application/json"),))

@@ -32,10 +32,14 @@ class ChoosesOtherwiseIfUndocumented(Service):
     }
 
     def finish(self, request, operation, response):
+        """The answer with other headers, another body or another status than that of the sandbox.
+
+        The list of accounts is deprecated. Refusals of balances and entries have other bodies, all others other statuses.
+        """
         if operation == "listAccounts":
             dates = (("Deprecation", "@1767225600"), ("Sunset", "Fri, 01 Jan 2027 00:00:00 GMT"))
-            no_scheme = [(name, value) for name, value in response.headers if name != "WWW-Authenticate"]
-            return replace(response, headers=(*no_scheme, *dates))
+            other_headers = [(name, value) for name, value in response.headers if name != "WWW-Authenticate"]
+            return replace(response, headers=(*other_headers, *dates))
         if operation == "listEntries" and response.status >= 400:
             return Response(response.status, b"", ())
         if operation == "getBalance" and response.status >= 400:
@@ -43,18 +47,24 @@ class ChoosesOtherwiseIfUndocumented(Service):
             return Response(
                 response.status, json.dumps(problem).encode(), (("Content-Type", "application/problem+json"),)
             )
-        is_unknown = (operation, response.status) == ("executePix", 404)
-        return replace(response, status=422 if is_unknown else self.STATUSES.get(response.status, response.status))
+        if operation == "executePix" and response.status == 404:
+            return replace(response, status=422)
+        return replace(response, status=self.STATUSES.get(response.status, response.status))
 
     def execution_result(self, transfer):
+        """The result of an execution with the date in seconds, another account type, and the status CONFIRMED."""
         result = super().execution_result(transfer)
-        others = {"date": result["date"] // 1000, "accountType": result["accountType"] * 10, "status": "CONFIRMED"}
-        return result | others
+        return result | {
+            "date": result["date"] // 1000,
+            "accountType": result["accountType"] * 10,
+            "status": "CONFIRMED",
+        }
 
     def preparation_result(self, transfer):
         return super().preparation_result(transfer) | {"status": "PENDING"}
 
     def authorize(self, request, operation):
+        """Check the token. Balances, entries and p2p transfers need none."""
         if operation not in (*OPEN, "transferP2p"):
             super().authorize(request, operation)
 
@@ -63,16 +73,21 @@ class ChoosesOtherwiseIfUndocumented(Service):
             raise Refusal(413, "The body is too large.")
 
     def check_body_account(self, body, account_id):
+        """Raise Refusal if the field account is no text. It may be another account than that of the path."""
         if not isinstance(body.get("account"), str):
             super().check_body_account(body, account_id)
             raise Refusal(400, "The field account is missing.")
 
     def key_type(self, body):
-        named = {"1": "PHONE", "3": "EMAIL"}.get(body.get("pixKeyType"), body.get("pixKeyType"))
-        return super().key_type(body | {"pixKeyType": named})
+        """The key type that a registration names. "1" is PHONE, and "3" is EMAIL."""
+        key_type_by_number = {"1": "PHONE", "3": "EMAIL"}
+        sent_type = body.get("pixKeyType")
+        return super().key_type(body | {"pixKeyType": key_type_by_number.get(sent_type, sent_type)})
 
     def registration_success(self, registration):
+        """The member Success of the answer: "true" even for a key that is registered already."""
         return "true"
 
     def envelope(self, operation, data, code=0):
-        return super().envelope(operation, data, int(bool(code)))
+        """The envelope of an answer, whose code is 1 for every refusal."""
+        return super().envelope(operation, data, 0 if code == 0 else 1)

@@ -17,6 +17,7 @@ class EndsWhenSet(RunEnd):
 
     @property
     def cuts_requests_off(self):
+        """True if requests on the wire are cut off: once after the event was set, or if the time of the run is over."""
         is_set = self.silent.is_set()
         self.silent.clear()
         return is_set or super().cuts_requests_off

@@ -8,17 +8,16 @@ from tests.selftest.proof.directly import sent_in_memory
 
 
 class NobodyIsBehindTheGateway(Service):
-    """The gateway asks for the token, knows the path, and answers 404 with a page, because nothing runs behind it."""
+    """A gateway knows the path of OPERATION and checks the token, but no service runs behind it: 404 with a page."""
 
     OPERATION = "transferP2p"
 
     def finish(self, request, operation, response):
-        is_without_upstream = operation == self.OPERATION and response.status not in (401, 403)
-        return (
-            Response(404, b"<h1>No upstream</h1>", (("Content-Type", "text/html"),))
-            if is_without_upstream
-            else response
-        )
+        """The answer, or the page with 404 for a request to OPERATION whose token was accepted."""
+        token_was_refused = response.status in (401, 403)
+        if operation == self.OPERATION and not token_was_refused:
+            return Response(404, b"<h1>No upstream</h1>", (("Content-Type", "text/html"),))
+        return response
 
 
 class BalanceIsNotBehindTheGateway(NobodyIsBehindTheGateway):
@@ -63,7 +62,7 @@ def test_an_endpoint_that_tells_invalid_requests_from_valid_ones_exists():
 
 
 class RedirectsTheBalance(Service):
-    """The balance is redirected to the same path at another address; `redirects_all` says that any path is."""
+    """Redirects a request for a balance to the same path at another address. With `redirects_all` it redirects all."""
 
     def __init__(self, *, redirects_all, **options):
         super().__init__(**options)

@@ -1,5 +1,7 @@
 """A refusal that is kept for a code or an account is found; a lock after several wrong tokens is none."""
 
+from collections import Counter
+
 import pytest
 
 from environments.sandbox import Refusal, Service
@@ -13,32 +15,40 @@ WITHOUT_END = 1_000_000
 """More requests than a run sends."""
 
 
-class Locks(Service):
-    """The sandbox, which locks the own account of a path after `MOST` wrong tokens in a row, for so many requests."""
+class LocksAccounts(Service):
+    """The sandbox, which locks an account after `MOST` wrong tokens in a row for it.
 
-    MOST, STATUS, REQUESTS = 3, 401, WITHOUT_END
+    While it is locked, even the valid token is refused: for the next `REQUESTS` requests. Only the accounts of the
+    sandbox are locked, whose names begin with "ac-".
+    """
+
+    MOST = 3
+    STATUS = 401
+    REQUESTS = WITHOUT_END
 
     def __init__(self):
         super().__init__()
-        self.wrong: dict[str, int] = {}
-        self.locked: dict[str, int] = {}
+        self.wrong_tokens_in_a_row: Counter[str] = Counter()  # by account
+        self.requests_still_refused: Counter[str] = Counter()  # by account
 
     def authorize(self, request, operation):
+        """Check the token. Refuse a request for a locked account, and lock an account after too many wrong tokens."""
         account = request.path.rsplit("/", 1)[-1]
         if not account.startswith("ac-"):
             super().authorize(request, operation)
             return
-        if self.locked.get(account, 0):
-            self.locked[account] -= 1
+        if self.requests_still_refused[account] > 0:
+            self.requests_still_refused[account] -= 1
             raise Refusal(self.STATUS, "The account is locked.")
         try:
             super().authorize(request, operation)
         except Refusal:
-            self.wrong[account] = self.wrong.get(account, 0) + 1
-            if self.wrong[account] >= self.MOST:
-                self.wrong[account], self.locked[account] = 0, self.REQUESTS
+            self.wrong_tokens_in_a_row[account] += 1
+            if self.wrong_tokens_in_a_row[account] >= self.MOST:
+                self.wrong_tokens_in_a_row[account] = 0
+                self.requests_still_refused[account] = self.REQUESTS
             raise
-        self.wrong[account] = 0
+        self.wrong_tokens_in_a_row[account] = 0
 
 
 @pytest.mark.parametrize("locked_requests", [2, WITHOUT_END], ids=["two requests", "without end"])
@@ -49,7 +59,7 @@ def test_a_lock_of_an_account_is_no_failure(wrong_tokens, status, locked_request
 
     A lock refuses the valid token, too, for some requests or without end. It may leave requirements untested.
     """
-    service = Locks()
+    service = LocksAccounts()
     service.MOST, service.STATUS, service.REQUESTS = wrong_tokens, status, locked_requests
 
     assert try_in_memory(service, ids=ACCEPTED).failing == set()

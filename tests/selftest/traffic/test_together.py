@@ -7,6 +7,7 @@ request is sent again alone before `send_all` returns, and the new answer supers
 import json
 import threading
 from functools import partial
+from itertools import count
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.traffic.together import Together
 
 
 class AnswersOtherwiseBesideOthers(SocketService):
-    """Waits until two requests are there, and gives both this status and body; no answer if the status is None.
+    """Waits until two requests are there, and gives both this status and body. If the status is None, they get no answer.
 
     All later requests get the answer of the sandbox.
     """
@@ -28,20 +29,20 @@ class AnswersOtherwiseBesideOthers(SocketService):
         super().__init__()
         self.status, self.body = status, body
         self._both_are_there = threading.Barrier(2)
-        self._first_two = iter((True, True))
+        self._numbers = count(1)
 
     def answer(self, connection, request):
-        is_one_of_the_first_two = next(self._first_two, False)
-        if not is_one_of_the_first_two:
+        """Send the answer of the sandbox. The first two requests wait for each other, and get the other answer."""
+        number_of_request = next(self._numbers)
+        if number_of_request > 2:
             super().answer(connection, request)
             return
         self._both_are_there.wait(HANG_LIMIT_S)
         if self.status is None:
             reset_connection(connection)
         else:
-            connection.sendall(
-                response_bytes(Response(self.status, self.body, (("Content-Type", "application/json"),)))
-            )
+            response = Response(self.status, self.body, (("Content-Type", "application/json"),))
+            connection.sendall(response_bytes(response))
 
 
 def send_twice_at_once(service, folder, **request):

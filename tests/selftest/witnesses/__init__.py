@@ -24,7 +24,7 @@ def installed() -> bool:
 
 
 def lint() -> subprocess.CompletedProcess[str]:
-    """What Redocly's linter says of the schema; status 0 where it finds nothing."""
+    """Check the OpenAPI schema with Redocly's linter. The exit status is 0 if it finds nothing."""
     config = Path(__file__).with_name("redocly.yaml")
     environment = os.environ | {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
     command = [str(BIN / "redocly"), "lint", str(SCHEMA), "--config", str(config)]
@@ -32,15 +32,15 @@ def lint() -> subprocess.CompletedProcess[str]:
 
 
 def validate(page: Path) -> list[str]:
-    """What html-validate says of a page: a line for each fault. html_validate.json has its rules."""
+    """The faults that html-validate finds in a page, one line each. html_validate.json has its rules."""
     config = Path(__file__).with_name("html_validate.json")
     command = [str(BIN / "html-validate"), "--config", str(config), "--formatter", "text", page.name]
-    ended = subprocess.run(command, cwd=page.parent, capture_output=True, text=True, check=False)
-    return [*ended.stdout.splitlines(), *ended.stderr.splitlines()]
+    process = subprocess.run(command, cwd=page.parent, capture_output=True, text=True, check=False)
+    return process.stdout.splitlines() + process.stderr.splitlines()
 
 
 def compile_schema(schema: Path) -> subprocess.CompletedProcess[str]:
-    """What Ajv says in its strict mode of a JSON schema that it reads without any other file; status 0 if it takes it."""
+    """Compile a JSON schema with Ajv in its strict mode, without any other file. The exit status is 0 if it is right."""
     command = [str(BIN / "ajv"), "compile", "--strict=true", "--spec=draft2020", "-s", str(schema)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -57,8 +57,10 @@ def prism(log: Path, *options: str) -> Iterator[str]:
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """The address at which Prism listens, as soon as its log has it. RuntimeError if the process ends before."""
     while process.poll() is None:
-        if found := _LISTENING.search(log.read_text("utf-8", "replace")):
-            return found[1]
+        match = _LISTENING.search(log.read_text("utf-8", "replace"))
+        if match:
+            return match[1]
         time.sleep(_LOOKS_AFTER_S)
     raise RuntimeError(f"Prism does not listen: {log.read_text('utf-8', 'replace')[-500:]}")

@@ -234,6 +234,7 @@ class RunThatMayNotDelete:
         self._folder = folder
 
     def __enter__(self):
+        """Start the server at which the service listens afterwards, and make the run."""
         self._server = Server(self.service)
         address = self._server.__enter__().base_url
         self.service.base_url = address

@@ -67,7 +67,7 @@ def test_a_note_names_all_operations_that_are_cut_short_for_its_reason(manual_ru
 
 
 class ExpiresUnderWay(SocketService):
-    """After the first request the token expires while eight others are on the wire. Those are refused."""
+    """The sandbox, whose token expires while the eight requests after the first one are on the wire. They are refused."""
 
     def __init__(self):
         super().__init__()
@@ -78,6 +78,7 @@ class ExpiresUnderWay(SocketService):
         self.sandbox.token = NEW_TOKEN
 
     def answer(self, connection, request):
+        """Hold the requests 2 to 9 until all of them are there, and the token has expired. Then answer."""
         number = next(self._numbers)
         if 2 <= number <= 9:
             self._all_eight_are_there.wait()

@@ -38,6 +38,7 @@ class Silent(SocketService):
         self.has_arrived = threading.Semaphore(0)
 
     def answer(self, connection, request):
+        """Do what the request asks for, and wait without an answer until the service is stopped."""
         self.sandbox.respond(request)
         self.has_arrived.release()
         self._stopped.wait()

@@ -237,19 +237,20 @@ def test_preparations_of_transfers_have_a_fresh_connection(service, manual_run):
 
 
 class NotesConnections(SocketService):
-    """Notes over which connections the requests for each path come."""
+    """Notes over which connections the requests for each path come. The test sends requests for two paths."""
 
     def __init__(self):
         super().__init__()
         self.connections_by_path = defaultdict(set)
-        self._both_have_asked = threading.Barrier(2)
+        self._both_paths_were_requested = threading.Barrier(2)
 
     def answer(self, connection, request):
-        is_first_of_thread = request.path not in self.connections_by_path
+        """Note the connection, and answer. The first request for each path waits for that of the other path."""
+        is_first_for_path = request.path not in self.connections_by_path
         self.connections_by_path[request.path].add(connection.getpeername())
-        if is_first_of_thread:
+        if is_first_for_path:
             # Otherwise the second thread might begin with the connection of the first one, which is free again.
-            self._both_have_asked.wait(HANG_LIMIT_S)
+            self._both_paths_were_requested.wait(HANG_LIMIT_S)
         super().answer(connection, request)
 
 

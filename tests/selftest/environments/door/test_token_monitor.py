@@ -32,9 +32,13 @@ class WatchedToken:
     def __init__(self, *, statuses_of_checks=(401,), next_token=SECOND_TOKEN):
         self.secrets = Secrets()
         self.secrets.learn_token(FIRST_TOKEN)
-        self.reads_sent_again, self.times_fetched, self.number = [], 0, 0
-        self.pauses, self.disregarded = [], set()
-        self._statuses_of_checks, self._next_token = list(statuses_of_checks), next_token
+        self.reads_sent_again = []
+        self.times_fetched = 0
+        self.pauses = []
+        self.disregarded = set()
+        self.number = 0  # of the last exchange
+        self._statuses_of_checks = list(statuses_of_checks)
+        self._next_token = next_token
         self.monitor = TokenMonitor(
             self.secrets,
             refresh=self._fetch,
@@ -45,6 +49,7 @@ class WatchedToken:
         )
 
     def _send_again(self, read):
+        """The exchange of a read that the monitor sends again, to check the token. It has the next status."""
         self.reads_sent_again.append(read.number)
         self.number += 1
         is_last = len(self._statuses_of_checks) == 1
@@ -61,6 +66,7 @@ class WatchedToken:
         yield
 
     def _fetch(self):
+        """Fetch the next token. Returns True if it is another one. Raises ProfileError if there is none."""
         self.times_fetched += 1
         if self._next_token is None:
             raise ProfileError("token_command: exit status 1")

@@ -333,14 +333,15 @@ class LocksOutForFiveSeconds(LocksCallersOut):
         self.lock_outs = Counter()
 
     def authorize(self, request, operation):
+        """Check the token, and keep the operation for `count_wrong_token` meanwhile."""
         self._operation_of_request = operation
         super().authorize(request, operation)
 
-    def count(self, scope, locked):
+    def count_wrong_token(self, scope, is_locked):
         """Count a wrong token, and a lock-out if this token began one."""
-        super().count(scope, locked)
+        super().count_wrong_token(scope, is_locked)
         # the third wrong token resets the number of wrong tokens to 0
-        lock_out_began = not locked and self.wrong[scope] == 0
+        lock_out_began = not is_locked and self.wrong_tokens[scope] == 0
         if lock_out_began:
             self.lock_outs[self._operation_of_request] += 1
 

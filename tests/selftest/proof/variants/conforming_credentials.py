@@ -53,50 +53,52 @@ LIKE_ANSWERS = (
     "CodeZeroAndNulls", "CodeZeroAndNothing", "CodeZeroAndAnError", "SuccessFalse",
 )  # fmt: skip
 NO_REFUSAL = ("listAccounts.refusal",)
-"""The accounts are never refused, or not in a way that can be told from an answer."""
+"""Not exercised, because the list of accounts is never refused, or its refusal looks like a successful answer."""
 
 HIDDEN_BY = {
     "429AndComeAgain": ("executePix.token.scheme", "registerPixKey.token.scheme"),
 }
-"""What no answer shows, because no more wrong tokens are sent after the second lock."""
+"""Requirements that are not exercised, because a run sends no more wrong tokens after it was locked out twice."""
 
 for _name, _way in WAYS.items():
     declare_variant(
         "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokensDifferently,
-        say_no=staticmethod(_way),
+        answer_to_refusal=staticmethod(_way),
         hides=HIDDEN_BY.get(_name, NO_REFUSAL if _name in LIKE_ANSWERS else ()),
     )  # fmt: skip
 
 
 class OtherToken(Service):
-    """The sandbox with a token of another form, which `draw` makes."""
+    """The sandbox with a token of another form, which `make_token` makes."""
 
     def __init__(self):
-        super().__init__(token=self.draw())
+        super().__init__(token=self.make_token())
 
 
 class CaselessToken(OtherToken):
-    """The sandbox with a token that has no letter case."""
+    """The sandbox with a token whose letters may be written in capitals, too."""
 
     def is_token(self, credential):
+        """True if the credential is the token in any letter case."""
         return super().is_token(credential.lower())
 
 
-for _name, _fact, _base, _draw in (
+for _name, _fact, _base, _make_token in (
     ("TokenIsAUuid", "The token is a UUID.", CaselessToken, lambda: "6fa459ea-ee8a-3ca4-894e-db77e160355e"),
     ("TokenIsHexadecimal", "The token is a hexadecimal number.", CaselessToken, lambda: secrets.token_hex(24)),
     ("TokenIsGuessable", "The token is that of a test environment.", OtherToken, lambda: "qa-token-1"),
     ("TokenIsOfDigits", "The token is a long number.", OtherToken, lambda: str(10**40 + secrets.randbelow(10**40))),
 ):
-    declare_variant("token", _name, _fact, _base, draw=staticmethod(_draw))
+    declare_variant("token", _name, _fact, _base, make_token=staticmethod(_make_token))
 
 
 class OpenTo(Service):
-    """The sandbox with operations that need no token."""
+    """The sandbox, where the operations in OPEN need no token."""
 
     OPEN = ()
 
     def authorize(self, request, operation):
+        """Check the token, unless the operation needs none."""
         if operation not in self.OPEN:
             super().authorize(request, operation)
 
@@ -118,27 +120,31 @@ for _name, _operations in OPEN.items():
 
 @variant("no token")
 class LowerCaseBearerIsRefused(Service):
-    """The scheme is compared letter by letter, and exactly one space stands before the token."""
+    """The header Authorization must be "Bearer", one space and the token, in exactly these letters."""
 
     def authorize(self, request, operation):
+        """Refuse any other spelling of the header, such as "bearer" or two spaces."""
         if request.header("Authorization") != f"Bearer {self.token}":
             raise Refusal(401, "A valid access token is required.")
 
 
 @variant("no token", hides=NO_REFUSAL)
 class PublicReadsMindABadToken(Service):
-    """Reads are open to a request without a token, and refuse a wrong one."""
+    """Reads are open to a request without a token, and refuse a wrong token."""
 
     def authorize(self, request, operation):
-        if operation not in READ_OPERATIONS or request.header("Authorization"):
+        """Check the token, unless the request is a read without the header Authorization."""
+        is_open = operation in READ_OPERATIONS and not request.header("Authorization")
+        if not is_open:
             super().authorize(request, operation)
 
 
 @variant("no token", hides=("executePix.token.scheme",))
 class LooksUpTheCodeFirst(Service):
-    """An unknown code is refused before the token is looked at."""
+    """An unknown code is refused with 404 before the token is checked."""
 
     def authorize(self, request, operation):
+        """Check the code of an execution, and then the token."""
         code = request.path.rsplit("/", 1)[-1]
         with self.database.transaction() as ledger:
             if operation == "executePix" and ledger.transfer(code) is None:
@@ -148,19 +154,22 @@ class LooksUpTheCodeFirst(Service):
 
 @variant("no token")
 class ReadsTheBodyFirst(Service):
-    """A body that is wrong is refused before the token is looked at."""
+    """A registration whose body is no JSON or has an unknown key type is refused before the token is checked."""
 
     def authorize(self, request, operation):
+        """Read the body of a registration, which refuses a wrong one, and then check the token."""
         if operation == "registerPixKey":
-            self.key_type(self.read_json(request, operation))
+            body = self.read_json(request, operation)
+            self.key_type(body)
         super().authorize(request, operation)
 
 
 @variant("no token")
 class TellsTheReasonApart(Service):
-    """No token is a 401, a wrong one a 403, another scheme a 400."""
+    """A request without a token gets 401, with a wrong token 403, and with another scheme than Bearer 400."""
 
     def authorize(self, request, operation):
+        """Check the header Authorization, and refuse each fault of it with its own status."""
         scheme, _, credential = request.header("Authorization").partition(" ")
         if not scheme:
             raise Refusal(401, "A token is required.")
@@ -172,9 +181,10 @@ class TellsTheReasonApart(Service):
 
 @variant("no token", hides=ids_of_operation("getBalance", "json", "status", "envelope.shape", "shape"))
 class ReadsTellTheScopeWith401(Service):
-    """The token is not for the balance, which is told with 401."""
+    """The token is not for the balance: a request for it gets 401, although the token is valid."""
 
     def authorize(self, request, operation):
+        """Check the token, and refuse a request for the balance even with the valid token."""
         super().authorize(request, operation)
         if operation == "getBalance":
             raise Refusal(401, "The token does not reach so far.")
@@ -206,9 +216,10 @@ class TokenNeverExpires(SignsItsToken):
 
 @variant("signed token")
 class TellsEachFlawApart(SignsItsToken):
-    """What is wrong with a token is told by the status: another one for each flaw."""
+    """Each flaw of a signed token, such as a wrong signature, has its own status."""
 
     def authorize(self, request, operation):
+        """Refuse a token that has flaws with the status of the first one in _REFUSALS."""
         scheme, _, credential = request.header("Authorization").partition(" ")
         flaws = self.flaws_of(credential.strip()) if scheme.lower() == "bearer" else {"form"}
         for flaw, status in _REFUSALS.items():
@@ -218,9 +229,10 @@ class TellsEachFlawApart(SignsItsToken):
 
 @variant("token")
 class BlanksAroundTheTokenAreTrimmed(Service):
-    """The scheme is taken in any letter case, with blanks before, between and behind."""
+    """The scheme may be in any letter case, and there may be blanks before it, behind it and behind the token."""
 
     def authorize(self, request, operation):
+        """Check the token. Blanks around the scheme and the token make no difference."""
         scheme, *credentials = request.header("Authorization").split() or [""]
         if scheme.lower() != "bearer" or not self.is_token(" ".join(credentials)):
             raise Refusal(401, "A valid access token is required.")
@@ -228,14 +240,17 @@ class BlanksAroundTheTokenAreTrimmed(Service):
 
 @variant("token")
 class WrongTokensAreForbiddenAfterSome(Service):
-    """After five wrong tokens in a row those that follow are refused with 403; the right one counts anew."""
+    """After five wrong tokens in a row, the next wrong ones get 403. The valid token is still accepted."""
 
-    wrong = 0
+    wrong_in_a_row = 0
 
     def authorize(self, request, operation):
+        """Check the token. The sixth wrong token in a row and those after it are refused with 403."""
         try:
             super().authorize(request, operation)
-        except Refusal as refusal:
-            self.wrong += 1
-            raise Refusal(403, "Too many wrong tokens.") if self.wrong > 5 else refusal from None
-        self.wrong = 0
+        except Refusal:
+            self.wrong_in_a_row += 1
+            if self.wrong_in_a_row > 5:
+                raise Refusal(403, "Too many wrong tokens.") from None
+            raise
+        self.wrong_in_a_row = 0

@@ -1,4 +1,7 @@
-"""Lists that show more than registered keys: a refusal whose key stands there had no effect for all that is known."""
+"""Lists that show more than registered keys, such as refused ones with a status.
+
+If such a list shows a refused key, that does not prove that the refusal registered it.
+"""
 
 import uuid
 
@@ -13,7 +16,10 @@ _NOTHING_GRANTED = ("registerPixKey.*", "deletePixKey.*")
 
 
 class ListsAttempts(Service):
-    """The sandbox, which refuses keys of the types in `REFUSED`, and lists them beside the registered ones as `tell` says."""
+    """The sandbox, which refuses keys of the types in `REFUSED`, and shows them in the list of keys all the same.
+
+    `list_with_attempts` makes the list from the list of registered keys. `attempts` are the refused keys with their types.
+    """
 
     REFUSED = ("EMAIL",)
     STATUS = 422
@@ -23,37 +29,43 @@ class ListsAttempts(Service):
         self.attempts = {}
 
     def register_pix_key(self, request, account_id):
+        """Register a key. Raises Refusal for a key of a type in REFUSED, and notes the attempt."""
         body = self.read_json(request, "registerPixKey")
-        kind, key = str(body.get("pixKeyType")), body.get("pixKey")
-        if kind in self.REFUSED and isinstance(key, str):
-            self.attempts[key] = kind
+        key_type, key = str(body.get("pixKeyType")), body.get("pixKey")
+        if key_type in self.REFUSED and isinstance(key, str):
+            self.attempts[key] = key_type
             raise Refusal(self.STATUS, "The key waits to be confirmed.")
         return super().register_pix_key(request, account_id)
 
     def list_pix_keys(self, request, account_id):
-        return self.tell(super().list_pix_keys(request, account_id))
+        list_of_registered_keys = super().list_pix_keys(request, account_id)
+        return self.list_with_attempts(list_of_registered_keys)
 
-    def attempted(self, **mark):
-        """The keys that were refused, as they stand in the list."""
-        return [{"pixKey": key, "pixKeyType": kind, **mark} for key, kind in self.attempts.items()]
+    def items_for_attempts(self, **mark):
+        """An item of the list for each attempt. `mark` is a further member, such as {"status": "FAILED"}."""
+        return [{"pixKey": key, "pixKeyType": key_type, **mark} for key, key_type in self.attempts.items()]
 
 
-def _with_a_status(registered, attempted):
-    def tell(self, listed):
-        return {"keys": [key | {"status": registered} for key in listed["keys"]] + self.attempted(status=attempted)}
+def _with_a_status(status_of_registered, status_of_attempt):
+    """A method that makes one list of registered keys and attempts, in which each item has a status."""
 
-    return tell
+    def list_with_attempts(self, listed):
+        registered = [key | {"status": status_of_registered} for key in listed["keys"]]
+        return {"keys": registered + self.items_for_attempts(status=status_of_attempt)}
+
+    return list_with_attempts
 
 
 class ListsRequests(ListsAttempts):
     """The sandbox, which refuses keys of the types in `REFUSED`, and lists every request for a key beside its keys."""
 
     def register_pix_key(self, request, account_id):
+        """Note every registration of a documented type as the last attempt, and then register or refuse the key."""
         body = self.read_json(request, "registerPixKey")
-        kind, key = body.get("pixKeyType"), body.get("pixKey")
-        if isinstance(kind, str) and kind in self.KEY_FORMATS and isinstance(key, str):
-            self.attempts.pop(key, None)
-            self.attempts[key] = str(kind)
+        key_type, key = body.get("pixKeyType"), body.get("pixKey")
+        if isinstance(key_type, str) and key_type in self.KEY_FORMATS and isinstance(key, str):
+            self.attempts.pop(key, None)  # so that it becomes the last one
+            self.attempts[key] = str(key_type)
         return super().register_pix_key(request, account_id)
 
 
@@ -73,12 +85,12 @@ ATTEMPTS = {
     },
     "ListsAttemptsApart": (
         "Attempts stand in a list of their own.", ListsAttempts,
-        lambda self, listed: {**listed, "attempts": self.attempted()},
+        lambda self, listed: {**listed, "attempts": self.items_for_attempts()},
     ),
     "ListsAttemptsByStatus": (
         "The list is one of statuses, each with its keys.", ListsAttempts,
         lambda self, listed: {"groups": [
-            {"status": "ACTIVE", "keys": listed["keys"]}, {"status": "PENDING", "keys": self.attempted()},
+            {"status": "ACTIVE", "keys": listed["keys"]}, {"status": "PENDING", "keys": self.items_for_attempts()},
         ]},
     ),
     "NamesTheLastKeyInItsList": (
@@ -87,7 +99,7 @@ ATTEMPTS = {
     ),
     "ListsAttemptsWithTheirReason": (
         "A key that was refused stands in the list with a reason.", ListsAttempts,
-        lambda self, listed: {"keys": listed["keys"] + self.attempted(reason="waits")},
+        lambda self, listed: {"keys": listed["keys"] + self.items_for_attempts(reason="waits")},
     ),
     "ListsEveryRequestWithItsStatus": (
         "The list is a history of all requests for keys, each with what became of it.", ListsAttempts,
@@ -95,7 +107,7 @@ ATTEMPTS = {
     ),
     "ListsEveryRequestBesideItsKeys": (
         "A history of all requests stands beside the keys.", ListsRequests,
-        lambda self, listed: {**listed, "asked": self.attempted()},
+        lambda self, listed: {**listed, "asked": self.items_for_attempts()},
     ),
     "NamesTheLastRequestBesideItsKeys": (
         "The list names the key of the last request.", ListsRequests,
@@ -103,33 +115,38 @@ ATTEMPTS = {
     ),
 }  # fmt: skip
 for _name, (_fact, _base, _tell) in ATTEMPTS.items():
-    declare_variant("attempts in the list", _name, _fact, _base, tell=_tell, hides=_UNGRANTED)
+    declare_variant("attempts in the list", _name, _fact, _base, list_with_attempts=_tell, hides=_UNGRANTED)
 for _status in (400, 403, 404, 415, 422, 409, 408, 503):
     declare_variant(
         "attempts in the list", f"ListsKeysThatWereRefusedWith{_status}",
         f"EMAIL keys get {_status} and are listed as failed.", ListsAttempts,
-        tell=_with_a_status("OK", "FAILED"), hides=_UNGRANTED, STATUS=_status,
+        list_with_attempts=_with_a_status("OK", "FAILED"), hides=_UNGRANTED, STATUS=_status,
     )  # fmt: skip
 
 
-def without_keys(service):
-    """Take the keys away that the first account has from the start."""
+def remove_first_keys(service):
+    """Remove the keys that the first account of a service has from the start."""
     with service.database.transaction() as ledger:
         for key in ledger.keys("ac-0001"):
             ledger.remove_key(key)
 
 
 class EveryKeyWaits(ListsAttempts):
-    """An account without a key, in which every key waits to be confirmed and can be withdrawn."""
+    """The sandbox, which refuses every key because it must be confirmed first. A deletion takes the attempt back."""
 
-    REFUSED, STATUS = KEY_TYPES, 403
+    REFUSED = KEY_TYPES
+    STATUS = 403
 
     def __init__(self):
         super().__init__()
-        without_keys(self)
+        remove_first_keys(self)
 
     def delete_pix_key(self, request, account_id):
-        if self.attempts.pop(str(self.read_json(request, "deletePixKey").get("pixKey")), None):
+        """Delete an attempt, or else a registered key."""
+        key = str(self.read_json(request, "deletePixKey").get("pixKey"))
+        was_attempted = key in self.attempts
+        if was_attempted:
+            del self.attempts[key]
             return {"message": "The request is withdrawn."}
         return super().delete_pix_key(request, account_id)
 
@@ -140,24 +157,26 @@ for _name, _mark in {
 }.items():  # fmt: skip
     declare_variant(
         "every key waits", f"EveryKeyWaitsWithA{_name}", f"No key is accepted, and each is listed with a mark ({_name}).",
-        EveryKeyWaits, hides=_NOTHING_GRANTED, tell=lambda self, listed, mark=_mark: {"keys": self.attempted(**mark)},
+        EveryKeyWaits, hides=_NOTHING_GRANTED, list_with_attempts=lambda self, listed, mark=_mark: {"keys": self.items_for_attempts(**mark)},
     )  # fmt: skip
 declare_variant(
     "every key waits", "EveryKeyWaitsInAListOfItsOwn", "No key is accepted, and each stands among those that wait.",
-    EveryKeyWaits, hides=_NOTHING_GRANTED, tell=lambda self, listed: {"keys": [], "pending": self.attempted()},
+    EveryKeyWaits, hides=_NOTHING_GRANTED, list_with_attempts=lambda self, listed: {"keys": [], "pending": self.items_for_attempts()},
 )  # fmt: skip
 
 
 class SomebodyElse(RefusesDuplicates):
-    """The sandbox, where somebody else registers a key of the account just before the suite does, once."""
+    """The sandbox, where somebody else registers the same EMAIL key at the account just before the suite does, once."""
 
-    STATUS, left = 422, 1
+    STATUS = 422
+    somebody_has_registered = False
 
-    def register(self, ledger, account_id, kind, value):
-        if kind == "EMAIL" and self.left:
-            self.left -= 1
-            ledger.add_key(Key(value, kind, account_id))
-        return super().register(ledger, account_id, kind, value)
+    def register(self, ledger, account_id, key_type, value):
+        """Register a key. The first EMAIL key is registered by somebody else before, so it is a duplicate."""
+        if key_type == "EMAIL" and not self.somebody_has_registered:
+            self.somebody_has_registered = True
+            ledger.add_key(Key(value, key_type, account_id))
+        return super().register(ledger, account_id, key_type, value)
 
 
 for _status in (400, 422, 409):
@@ -172,24 +191,28 @@ for _status in (400, 422, 409):
 class OthersHaveRandomKeysMade(RemembersThePast):
     """Somebody else has a RANDOM key made for the account whenever the suite does.
 
-    `past` are theirs; the test of the keys that are left looks whether they are still there.
+    `past` has the keys of somebody else. The run must not delete them.
     """
 
-    def register(self, ledger, account_id, kind, value):
-        if kind == "RANDOM" and not value:
-            self.past.append(str(uuid.uuid4()))
-            ledger.add_key(Key(self.past[-1], kind, account_id))
-        return super().register(ledger, account_id, kind, value)
+    def register(self, ledger, account_id, key_type, value):
+        """Register a key. If it is a RANDOM key that the service makes, register another one for somebody else first."""
+        if key_type == "RANDOM" and not value:
+            key_of_somebody_else = str(uuid.uuid4())
+            self.past.append(key_of_somebody_else)
+            ledger.add_key(Key(key_of_somebody_else, key_type, account_id))
+        return super().register(ledger, account_id, key_type, value)
 
 
 class ListsLag(RemembersThePast):
-    """The sandbox, whose list is as it was before the last `BEHIND` requests for it."""
+    """The sandbox, whose list of keys is an older one: with BEHIND = 1 that of the request for a list before."""
 
     BEHIND = 1
 
     def list_pix_keys(self, request, account_id):
+        """The list of keys as it was BEHIND requests for a list before, or as it was at the first of them."""
         self.past.append(super().list_pix_keys(request, account_id))
-        return self.past[max(0, len(self.past) - 1 - self.BEHIND)]
+        number_of_shown_list = max(0, len(self.past) - 1 - self.BEHIND)
+        return self.past[number_of_shown_list]
 
 
 @variant("list")
@@ -197,28 +220,33 @@ class ListsWhatWasRefused(RemembersThePast):
     """The list shows the keys that were refused, too, with a status that says so."""
 
     def register_pix_key(self, request, account_id):
+        """Register a key. If it is refused, note it for the list."""
         try:
             return super().register_pix_key(request, account_id)
         except Refusal:
-            self.past += [self.read_json(request, "registerPixKey") | {"status": "REFUSED"}]
+            refused_key = self.read_json(request, "registerPixKey") | {"status": "REFUSED"}
+            self.past.append(refused_key)
             raise
 
     def list_pix_keys(self, request, account_id):
+        """The registered keys with the status ACTIVE, and then the refused ones."""
         keys = super().list_pix_keys(request, account_id)["keys"]
-        return {"keys": [*(key | {"status": "ACTIVE"} for key in keys), *self.past]}
+        active_keys = [key | {"status": "ACTIVE"} for key in keys]
+        return {"keys": active_keys + self.past}
 
 
 @variant("made keys")
 class IdsVaryInTheList(Service):
-    """The list carries identifiers that are others each time, in its keys and beside them."""
+    """Each list has new identifiers (UUIDs), in its keys and beside them. None of them is a RANDOM key."""
 
     def list_pix_keys(self, request, account_id):
+        """The list of keys with a new id for each key, a new id of the request, and a revision of the list."""
         listed = super().list_pix_keys(request, account_id)
         keys = [key | {"id": str(uuid.uuid4())} for key in listed["keys"]]
         return {"request": str(uuid.uuid4()), "keys": keys, "revision": self.revision(len(keys))}
 
     def revision(self, count):
-        """A UUID that changes with the list."""
+        """A UUID that changes only if the number of keys in the list changes."""
         return str(uuid.uuid5(uuid.NAMESPACE_OID, str(count)))
 
 

@@ -17,11 +17,12 @@ from tests.selftest.proof.variants.conforming_scopes import EXECUTION
 
 @variant("number")
 class IdsAndCodesAreNumbers(Service):
-    """Codes are numbers, and so are the ids of transactions, which are others."""
+    """Transaction codes are numbers from 1 on, and the ids of transactions are other numbers, from 2 on."""
 
     def __init__(self):
         super().__init__()
-        self.codes, self.ids = count(1), count(2)
+        self.codes = count(1)
+        self.ids = count(2)
 
     def new_code(self):
         return str(next(self.codes))
@@ -60,7 +61,7 @@ OF_A_FIELD = {
     "TypeAlwaysPhone": ("Every transfer went to a PHONE key.", "type", ("PHONE",)),
 }  # fmt: skip
 IN_TURN = {
-    **{name: (fact, tuple({field: one} for one in values)) for name, (fact, field, values) in OF_A_FIELD.items()},
+    **{name: (fact, tuple({field: value} for value in values)) for name, (fact, field, values) in OF_A_FIELD.items()},
     "TextsInTurn": (
         "Texts are empty, long, in any script, or look like something else.",
         (
@@ -86,18 +87,19 @@ declare_variant(
 
 
 class Expired(Service):
-    """The sandbox where some of the codes that the profile supplies have expired."""
+    """The sandbox, where the codes in CODES have expired. They are codes of the profile, and get STATUS."""
 
     CODES = ()
     STATUS = 404
 
     def confirm(self, code):
+        """Execute the transfer with this code. Raises Refusal for an expired code."""
         if code in self.CODES:
             raise Refusal(self.STATUS, "There is no such transaction code.")
         return super().confirm(code)
 
 
-SUPPLIED = tuple(f"SBX-{kind}-1" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))
+SUPPLIED = tuple(f"SBX-{key_type}-1" for key_type in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))
 EXPIRED = {
     "TheFirstCodeGets404": (404, SUPPLIED[:1]),
     "TheFirstCodeGets409": (409, SUPPLIED[:1]),
@@ -110,7 +112,7 @@ EXPIRED = {
     "AllSuppliedCodesGet404": (404, SUPPLIED),
 }
 PERHAPS_SPENT = ("executePix.token.required",)
-"""Refused after wrong tokens, while another code is executed without them: an alert, and not exercised."""
+"""Not exercised: a code was refused after wrong tokens, which perhaps spent it. The run prints an alert."""
 for _name, (_status, _codes) in EXPIRED.items():
     declare_variant(
         "expired", _name, f"Expired codes get {_status}: {', '.join(_codes)}.", Expired, CODES=_codes, STATUS=_status,
@@ -128,15 +130,17 @@ class NoFunds(Service):
 
 @variant("expired", hides=EXECUTION)
 class EveryCodeWasExecutedBefore(RefusesDifferently):
-    """Every code was executed long ago: a 200 with code 17, which tells of that execution."""
+    """Every code was executed long ago. The answer has status 200 and code 17, and says so."""
 
     def check_prepared(self, transfer):
+        """Refuse every transfer, without a text, so that `is_affected` knows this refusal."""
         raise Refusal(409, "")
 
-    def refuses_so(self, refusal):
+    def is_affected(self, refusal):
+        """True of the refusals of `check_prepared`."""
         return not refusal.error
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return json_answer(
             200, {"code": 17, "data": {"message": "Já executada", "before": {"id": "x", "status": "DONE"}}}
         )
@@ -147,18 +151,21 @@ class AnExpiredCodeGetsAResult(Service):
     """An expired code gets a whole execution result, with the status EXPIRED and an error."""
 
     def execution_result(self, transfer):
+        """The result of an execution. The first two codes of the profile have expired."""
         result = super().execution_result(transfer)
-        expired = {"status": "EXPIRED", "error": "the code expired"}
-        return result | (expired if result["id"] in SUPPLIED[:2] else {})
+        if result["id"] in SUPPLIED[:2]:
+            result |= {"status": "EXPIRED", "error": "the code expired"}
+        return result
 
 
 @variant("expired", hides=PERHAPS_SPENT)
 class AnExpiredCodeIsACodeIn200(Expired):
-    """Expired codes get a 200 with a code, and null for data."""
+    """Expired codes get status 200 with code 17 in the envelope, and null as data."""
 
     CODES = SUPPLIED[1:4]
 
     def refusal(self, refusal):
+        """The answer to a refused request: a 200 if the code is unknown or has expired."""
         if refusal.error == "There is no such transaction code.":
             return json_answer(200, {"code": 17, "data": None})
         return super().refusal(refusal)
@@ -171,29 +178,34 @@ class RepeatsTheResult(Service):
     GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def check_prepared(self, transfer):
-        return
+        """Refuse no transfer because it was executed before."""
 
     def confirm(self, code):
+        """Execute a transfer, or return the transfer that was executed with this code before."""
         with self.database.transaction() as ledger:
-            known = ledger.transfer(code)
-        return known if known and known.status == "DONE" else super().confirm(code)
+            transfer = ledger.transfer(code)
+        was_executed = transfer is not None and transfer.status == "DONE"
+        return transfer if was_executed else super().confirm(code)
 
 
 @variant("repeated execution")
 class ARepeatIsACodeIn200(Service):
-    """A code that was executed gets a 200 with code 409."""
+    """A code that was executed before gets status 200 with code 409 in the envelope."""
 
     GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def refusal(self, refusal):
-        return json_answer(200, {"code": 409, "data": {}}) if refusal.status == 409 else super().refusal(refusal)
+        if refusal.status == 409:
+            return json_answer(200, {"code": 409, "data": {}})
+        return super().refusal(refusal)
 
 
 @variant("expired", hides=("executePix.token.required",))
 class ABadTokenSpendsTheCode(RemembersThePast):
-    """A code that was named with a bad token is cancelled, to be safe."""
+    """A code that came with a wrong token is cancelled, to be safe: later executions of it get 410."""
 
     def authorize(self, request, operation):
+        """Check the token, and note the path of a request with a wrong one. Refuse an execution whose path was noted."""
         try:
             super().authorize(request, operation)
         except Refusal:
@@ -205,11 +217,12 @@ class ABadTokenSpendsTheCode(RemembersThePast):
 
 @variant("repeated execution", hides=EXECUTION)
 class ExecutesLaterWithACodeOfItsOwn(AddsFieldsInTurn):
-    """An execution is accepted with code 2 and the status PROCESSING: no success that the document shows."""
+    """An execution gets code 2 in the envelope and the status PROCESSING, which is no success that the document shows."""
 
     EXECUTIONS = ({"status": "PROCESSING"},)
 
     def envelope(self, operation, data, code=0):
+        """The envelope of an answer, with code 2 for an execution."""
         return super().envelope(operation, data, 2 if operation == "executePix" else code)
 
 
@@ -250,22 +263,25 @@ MASKS = {
 }
 
 
-def _behind(sign):
+def _masked_with(sign):
+    """A function that hides the first three and the last five characters of a document with this sign: ***456*****."""
     return lambda document: f"{sign * 3}{document[3:-5]}{sign * 5}"
 
 
 class MasksInTurn(ActsInTurn):
-    """The sandbox, whose executions hide the document in another way each time."""
+    """The sandbox, whose executions hide a part of the tax document in another way each time."""
 
     GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def execution_result(self, transfer):
-        return super().execution_result(transfer) | {"document": next(self.ways)(transfer.payee.document)}
+        """The result of an execution, with the document as the next way masks it."""
+        mask = next(self.ways)
+        return super().execution_result(transfer) | {"document": mask(transfer.payee.document)}
 
 
-ALL = {**{name: _behind(sign) for name, sign in SIGNS.items()}, **MASKS}
+ALL = {**{name: _masked_with(sign) for name, sign in SIGNS.items()}, **MASKS}
 AT_ONCE = 6
-"""Executions of one run."""
+"""Masks that one variant has: a run makes about six executions."""
 for _start in range(0, len(ALL), AT_ONCE):
     _names = list(ALL)[_start : _start + AT_ONCE]
     declare_variant(

@@ -7,6 +7,7 @@ from tests.selftest.proof.variants.conforming_scopes import UNREAD
 
 
 def _nested(depth):
+    """A JSON object in an object in an object, so many levels deep: {"further": {"further": []}} for 2."""
     return {"further": _nested(depth - 1)} if depth else []
 
 
@@ -109,8 +110,8 @@ class EachAnswerHasAnotherMember(Service):
 
 @variant("extra")
 class EchoesTheRegistration(Service):
-    """A registration result repeats what was asked for."""
+    """A registration result also has the members of the request: pixKey, pixKeyType and account."""
 
     def register_pix_key(self, request, account_id):
-        asked = self.read_json(request, "registerPixKey")
-        return super().register_pix_key(request, account_id) | asked
+        members_of_request = self.read_json(request, "registerPixKey")
+        return super().register_pix_key(request, account_id) | members_of_request

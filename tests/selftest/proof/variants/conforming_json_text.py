@@ -17,19 +17,23 @@ from tests.selftest.proof.variants.conforming_scopes import UNREAD
 
 
 def _shuffled(value):
+    """The JSON value with the members of each object in an order drawn at random."""
     if isinstance(value, dict):
-        return {name: _shuffled(value[name]) for name in random.sample(sorted(value), len(value))}
+        names = random.sample(sorted(value), len(value))
+        return {name: _shuffled(value[name]) for name in names}
     return value
 
 
 def _all_escaped(text):
-    written = re.sub(r'"((?:[^"\\]|\\.)*)"', lambda found: json.dumps(_codes(json.loads(found.group()))), text)
-    return written.replace("\\\\u", "\\u")
+    r"""JSON in whose strings every character is an escape: "id" is written "\u0069\u0064"."""
+    return re.sub(r'"((?:[^"\\]|\\.)*)"', _escaped_string, text)
 
 
-def _codes(text):
-    units = text.encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02X}" for at in range(0, len(units), 2))
+def _escaped_string(match):
+    """A string of JSON, with its quotes, in which every character is an escape."""
+    units = json.loads(match.group()).encode("utf-16-be")
+    escapes = [f"\\u{units[at]:02x}{units[at + 1]:02X}" for at in range(0, len(units), 2)]
+    return f'"{"".join(escapes)}"'
 
 
 WRITTEN = {
@@ -51,11 +55,12 @@ WRITTEN = {
 
 
 class Writes(Service):
-    """The sandbox with another way to write JSON."""
+    """The sandbox, which writes JSON in another way: as `written` does."""
 
     GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def render(self, status, body, headers=()):
+        """An answer with a JSON body, which means the same as that of the sandbox."""
         response = super().render(status, body, headers)
         return Response(status, self.written(body).encode(), response.headers)
 
@@ -110,9 +115,11 @@ class LabelsInTurn(RewritesAnswers, ActsInTurn):
     WAYS = MEDIA_TYPES
     GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
-    def changed(self, request, response):
-        others = ((name, value) for name, value in response.headers if name.lower() != "content-type")
-        return Response(response.status, response.body, (("content-type", next(self.ways)), *others))
+    def changed_answer(self, request, response):
+        """The answer with the next Content-Type in the place of its own."""
+        other_headers = [(name, value) for name, value in response.headers if name.lower() != "content-type"]
+        headers = (("content-type", next(self.ways)), *other_headers)
+        return Response(response.status, response.body, headers)
 
 
 variant("media type")(LabelsInTurn)
@@ -123,7 +130,7 @@ declare_variant(
 
 
 class Pads(Service):
-    """The sandbox, whose executions carry a member of some size."""
+    """The sandbox, whose execution results have a further member of SIZE characters."""
 
     SIZE = 0
     GETS_THE_REQUESTS_OF_THE_SANDBOX = True
@@ -149,11 +156,11 @@ class RegistrationsOf200Kb(Service):
 
 @variant("JSON text", hides=("listPixKeys.refusal", "listEntries.refusal"))
 class ListsHaveLongNames(RewritesAnswers):
-    """Reads answer an object whose member names are long and many."""
+    """The lists of keys and entries are objects with 400 members, whose names have up to 399 characters."""
 
     OPERATIONS = ("listPixKeys", "listEntries")
 
-    def changed(self, request, response):
-        return Response(
-            200, json.dumps({"code": 0, "data": {"k" * at: at for at in range(400)}}).encode(), response.headers
-        )
+    def changed_answer(self, request, response):
+        members = {"k" * length: length for length in range(400)}
+        body = json.dumps({"code": 0, "data": members})
+        return Response(200, body.encode(), response.headers)

@@ -44,23 +44,24 @@ def problem_answer(status, title):
 
 
 def number_as_written(number):
-    """A value that a `Verbatim` service writes as it stands, such as 1e2."""
+    """A value that `WritesNumbersVerbatim` writes into JSON as it stands, such as 1e2 in the place of 100.0."""
     return f"⟨{number}⟩"
 
 
 class WritesNumbersVerbatim(Service):
-    """The sandbox, which writes numbers in any form of JSON."""
+    """The sandbox, which writes numbers in any form of JSON, as `number_as_written` gives them."""
 
     def render(self, status, body, headers=()):
+        """An answer with a JSON body. A text "⟨1e2⟩" in it becomes the number 1e2."""
         response = super().render(status, body, headers)
         return Response(status, _VERBATIM.sub(rb"\1", response.body), response.headers)
 
 
 def with_keys(service, **keys):
-    """The service, where these keys of the first account, by their types, have been registered long ago."""
+    """The service, after these keys were registered at its first account: `EMAIL="a@bank.example"`."""
     with service.database.transaction() as ledger:
-        for kind, key in keys.items():
-            ledger.add_key(Key(key, kind, "ac-0001"))
+        for key_type, key in keys.items():
+            ledger.add_key(Key(key, key_type, "ac-0001"))
     return service
 
 
@@ -70,7 +71,7 @@ def declined_registration(message, number=0):
 
 
 class RemembersThePast(Service):
-    """The sandbox with a list of what it has to remember."""
+    """The sandbox with the list `past`, in which a subclass notes what it must remember, such as deleted keys."""
 
     def __init__(self):
         super().__init__()
@@ -78,7 +79,10 @@ class RemembersThePast(Service):
 
 
 class KnowsItsConnections(Service):
-    """The sandbox, which counts the requests of each connection. One thread serves a connection from first to last."""
+    """The sandbox, which counts the requests of each connection.
+
+    One thread serves a connection from its first request to its last, so the count is an attribute of the thread.
+    """
 
     ON_THE_WIRE = True
 
@@ -87,6 +91,7 @@ class KnowsItsConnections(Service):
         self.connection = threading.local()
 
     def serve(self, request, connection):
+        """Answer a request, and then count it for its connection."""
         response = super().serve(request, connection)
         self.connection.carried = self.carried + 1
         return response
@@ -98,7 +103,7 @@ class KnowsItsConnections(Service):
 
 
 class ActsInTurn(Service):
-    """The sandbox, which does something in another of its `WAYS` each time."""
+    """The sandbox, which does something in each of its `WAYS` in turn: `next(self.ways)` is the next way."""
 
     WAYS = ()
 
@@ -108,7 +113,7 @@ class ActsInTurn(Service):
 
 
 class AddsFieldsInTurn(WritesNumbersVerbatim):
-    """The sandbox, whose executions and registrations take these fields, in turn where there are several sets of them."""
+    """The sandbox, which adds fields to the results of executions and registrations: each set of fields in turn."""
 
     EXECUTIONS = ({},)
     REGISTRATIONS = ({},)
@@ -129,9 +134,10 @@ DROPPED = Response(0, b"")
 
 
 class DropsConnections(Service):
-    """The sandbox, which closes the connection in place of the answer `DROPPED`."""
+    """The sandbox, which closes the connection in the place of the answer `DROPPED`."""
 
     def serve(self, request, connection):
+        """The answer to a request. None if there is none, because the connection was closed."""
         response = self.respond(request)
         if response != DROPPED:
             return response
@@ -140,30 +146,32 @@ class DropsConnections(Service):
 
 
 class RefusesDifferently(Service):
-    """The sandbox, where `say_no` answers every refusal that `refuses_so` picks."""
+    """The sandbox, where `answer_to_refusal` makes the answer to the refused requests of which `is_affected` is true."""
 
-    def refuses_so(self, refusal):
+    def is_affected(self, refusal):
+        """True of the refusals that are answered differently: all, unless a variant says otherwise."""
         return True
 
     def refusal(self, refusal):
-        return self.say_no(refusal) if self.refuses_so(refusal) else super().refusal(refusal)
+        """The answer to a refused request."""
+        return self.answer_to_refusal(refusal) if self.is_affected(refusal) else super().refusal(refusal)
 
 
 class RefusesTokensDifferently(RefusesDifferently):
-    """The sandbox, where `say_no` answers a request without the token."""
+    """The sandbox, where `answer_to_refusal` makes the answer to a request without the valid token."""
 
-    def refuses_so(self, refusal):
+    def is_affected(self, refusal):
         return refusal.status == 401
 
 
 class RewritesAnswers(Service):
-    """The sandbox, where `changed` sees the answers to the operations in `OPERATIONS`; to all where it is empty."""
+    """The sandbox, where `changed_answer` changes each answer to `OPERATIONS`, or each answer at all if it is empty."""
 
     OPERATIONS = ()
 
     def finish(self, request, operation, response):
-        meant = not self.OPERATIONS or operation in self.OPERATIONS
-        return self.changed(request, response) if meant else response
+        is_affected = not self.OPERATIONS or operation in self.OPERATIONS
+        return self.changed_answer(request, response) if is_affected else response
 
 
 class AddsHeaders(RewritesAnswers):
@@ -171,15 +179,16 @@ class AddsHeaders(RewritesAnswers):
 
     FURTHER = ()
 
-    def changed(self, request, response):
+    def changed_answer(self, request, response):
         return Response(response.status, response.body, (*response.headers, *self.FURTHER))
 
 
 class ForgetsKeys(Service):
-    """The sandbox, which registers no key that it says is registered."""
+    """The sandbox, which says that a key is registered, and does not keep it."""
 
-    def register(self, ledger, account_id, kind, value):
-        registration = super().register(ledger, account_id, kind, value)
+    def register(self, ledger, account_id, key_type, value):
+        """Register the key, and remove it at once. The answer is still a success."""
+        registration = super().register(ledger, account_id, key_type, value)
         if registration.accepted:
             ledger.remove_key(registration.key)
         return registration

@@ -32,6 +32,7 @@ class AnOldBankBehindSoap(AddsFieldsInTurn, TakesNumericKinds):
     EXECUTIONS = ({"date": 1_767_312_000, "value": 15_000, "status": "CONFIRMADA", "error": ""},)
 
     def authorize(self, request, operation):
+        """Check the token of the two documented operations. All others need none."""
         if operation in ("executePix", "registerPixKey"):
             super().authorize(request, operation)
 
@@ -49,13 +50,14 @@ class AModernApi(ShowsTheRandomKey, RefusesDuplicates, RefusesDifferently):
 
     ON_THE_WIRE = True
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return problem_answer(403 if refusal.status == 401 else refusal.status, refusal.error)
 
     def envelope(self, operation, data, code=0):
         return {"traceId": uuid.uuid4().hex, "code": code, "data": data, "links": {"self": "/v1"}}
 
     def finish(self, request, operation, response):
+        """The answer with a compressed body and further headers."""
         further = (("Content-Encoding", "gzip"), ("X-Request-Id", str(uuid.uuid4())), ("RateLimit-Remaining", "17"))
         return Response(response.status, gzip.compress(response.body), (*response.headers, *further))
 
@@ -65,14 +67,16 @@ class BehindALoginProxy(Service):
     """Without a token there is a login page, unknown paths are the front page, cookies are set, connections closed."""
 
     def finish(self, request, operation, response):
+        """Give a login page in the place of a 401, and the front page for an unknown path, which has no operation."""
         if response.status == 401:
             return html_answer(200, "Entrar", (("Set-Cookie", f"sid={uuid.uuid4()}"), ("Connection", "close")))
-        return response if operation else html_answer(200, "Banco Aurora")
+        is_known_path = operation is not None
+        return response if is_known_path else html_answer(200, "Banco Aurora")
 
 
 @variant("mixed", hides=("executePix.token.scheme",))
 class HidesWhatItCan(AddsFieldsInTurn):
-    """Everything that is refused is one 404 without a body, fields are empty where they may be, masks are dots."""
+    """Every refusal is a 404 without a body, fields are empty if they may be, and documents are masked with dots."""
 
     EXECUTIONS = (dict.fromkeys(("name", "message", "key", "branch"), "") | {"error": None, "document": "...456..."},)
     REGISTRATIONS = ({"Key": None, "Message": "", "DocumentNumber": 0},)
@@ -100,7 +104,7 @@ class NumbersInEveryForm(AddsFieldsInTurn):
 
 @variant("mixed")
 class KnowsMoreKinds(TakesNumericKinds, DuplicatesAreWelcome, DeletesWhatIsNotThere):
-    """Kinds are digits, too; a RANDOM key is idempotent, a duplicate welcome, a deletion of nothing as well."""
+    """Key types may be digits, the RANDOM key is always the same, and duplicates and deletions of no key succeed."""
 
     def new_key(self):
         return "5eed0000-0000-4000-8000-000000000001"
@@ -108,7 +112,7 @@ class KnowsMoreKinds(TakesNumericKinds, DuplicatesAreWelcome, DeletesWhatIsNotTh
 
 @variant("mixed")
 class SaysFalseForWhatItDoesNotTake(RefusesDifferently):
-    """A registration that is not taken gets Success "false" with a code; the rest is refused with text."""
+    """Every refusal has status 200, code 1 in the envelope, and the data of a registration with Success "false"."""
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return json_answer(200, {"code": 1, "data": declined_registration(refusal.error)})

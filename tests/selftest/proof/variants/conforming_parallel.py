@@ -1,5 +1,7 @@
-"""Services that limit, lock or slow down under parallel requests, in any way. Each request takes a moment, so that
-requests that are in flight together meet."""
+"""Services that limit, lock or slow down under parallel requests, and conform.
+
+Each request takes a moment, so that requests that are sent together are inside the service at the same time.
+"""
 
 import socket
 import struct
@@ -27,21 +29,25 @@ IN_A_SECOND = (("Retry-After", "1"),)
 class Limited(DropsConnections):
     """The sandbox, which takes `AT_ONCE` requests of one `scope` at a time, and answers `TOO_MANY` to all others.
 
-    A request whose scope is None is not counted; one that is not `limited` is always taken.
+    The scope of a request is a text such as its account. Requests with the scope None, and those that may not be refused
+    (`may_be_refused`), are always taken.
     """
 
-    AT_ONCE, TAKES_S = 1, 0.005
+    AT_ONCE = 1
+    TAKES_S = 0.005
     TOO_MANY = text_answer(429, "slow down")
 
-    def __init__(self, **given):
-        super().__init__(**given)
+    def __init__(self, **options):
+        super().__init__(**options)
         self.lock = threading.Lock()
-        self.inside = Counter()
+        self.inside = Counter()  # requests that are inside, by scope
 
     def respond(self, request):
+        """Answer a request, which takes TAKES_S seconds, or refuse it because others of its scope are inside."""
         scope = self.scope(request)
         with self.lock:
-            if scope is not None and self.inside[scope] >= self.AT_ONCE and self.limited(request):
+            is_full = scope is not None and self.inside[scope] >= self.AT_ONCE
+            if is_full and self.may_be_refused(request):
                 return self.TOO_MANY
             self.inside[scope] += 1
         try:
@@ -52,22 +58,27 @@ class Limited(DropsConnections):
                 self.inside[scope] -= 1
 
     def scope(self, request):
+        """The text by which requests are counted: the same for all, unless a variant says otherwise."""
         return "all"
 
-    def limited(self, request):
+    def may_be_refused(self, request):
+        """True of the requests that are refused if too many are inside: all, unless a variant says otherwise."""
         return True
 
 
 def _account(request):
-    """The account of the path, or the one that a body names."""
+    """The account in the path of a request, or else in its body. None if there is none."""
     if request.path.startswith(("/v1/pix/keys/", "/v1/accounts/")):
         return request.path.rsplit("/", 1)[-1]
     body = json_members(request)
-    return str(body.get("account") or body.get("from") or "") or None
+    account = body.get("account") or body.get("from")
+    return str(account) if account else None
 
 
-def _registration(request):
-    return _account(request) if request.method == "POST" and "/keys/" in request.path else None
+def _account_of_registration(request):
+    """The account at which a request registers a key. None if it does not register one."""
+    is_registration = request.method == "POST" and "/keys/" in request.path
+    return _account(request) if is_registration else None
 
 
 SCOPES = {
@@ -78,7 +89,7 @@ SCOPES = {
     "ThatWrite": ("that write", lambda request: None if request.method == "GET" else "writes"),
     "ThatRead": ("that read", lambda request: "reads" if request.method == "GET" else None),
     "ThatExecute": ("that execute", lambda request: "execute" if "/execute/" in request.path else None),
-    "ThatRegister": ("that register a key of one account", _registration),
+    "ThatRegister": ("that register a key of one account", _account_of_registration),
 }
 ANSWERS = {
     "400": ("a 400 of problem+json", problem_answer(400, "Another request is being processed")),
@@ -129,12 +140,19 @@ for _answer in ("409", "429", "503", "ADrop"):
 
 
 class SlowsDown(Limited):
-    """The sandbox, which takes `UNIT_S` times the square of the number of requests that are inside, at most three seconds."""
+    """The sandbox, which takes longer the more requests are inside, but at most three seconds.
 
-    AT_ONCE, TAKES_S, UNIT_S = 1000, 0.0, 0.005
+    It takes UNIT_S seconds times the square of their number: with 0.005 and ten requests half a second.
+    """
+
+    AT_ONCE = 1000
+    TAKES_S = 0.0
+    UNIT_S = 0.005
 
     def authorize(self, request, operation):
-        time.sleep(min(3.0, self.UNIT_S * self.inside["all"] ** 2))
+        """Wait, and then check the token."""
+        number_inside = self.inside["all"]
+        time.sleep(min(3.0, self.UNIT_S * number_inside**2))
         super().authorize(request, operation)
 
 
@@ -153,13 +171,14 @@ declare_variant(
 
 @variant("slow under load", parallel=True)
 class OneAfterTheOther(Service):
-    """Requests wait for each other, and each takes a moment."""
+    """One request is answered after the other, and each takes a moment."""
 
     def __init__(self):
         super().__init__()
         self.turn = threading.Lock()
 
     def respond(self, request):
+        """Wait until no other request is inside, and then answer."""
         with self.turn:
             time.sleep(0.005)
             return super().respond(request)
@@ -169,21 +188,25 @@ class OneAfterTheOther(Service):
 
 
 class FewConnections(Server):
-    """Closes a connection as soon as it is opened, while `service.MOST` are open."""
+    """A server that closes a new connection as soon as it is opened, if `service.MOST` others are open."""
 
     def verify_request(self, request, client_address):
+        """True if the connection, which `socketserver` calls a request, is taken. Otherwise it is closed or reset."""
         if len(self.connections) < self.service.MOST:
             return True
         if self.service.RESETS:
-            request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            closes_with_a_reset = struct.pack("ii", 1, 0)
+            request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, closes_with_a_reset)
         return False
 
 
 class TakesFewConnections(Service):
-    """The sandbox behind a server that takes `MOST` connections. `RESETS`: others are reset."""
+    """The sandbox behind a server that takes `MOST` connections at a time. Others are closed, or reset if `RESETS`."""
 
-    ON_THE_WIRE, SERVER = True, FewConnections
-    MOST, RESETS = 2, False
+    ON_THE_WIRE = True
+    SERVER = FewConnections
+    MOST = 2
+    RESETS = False
 
 
 declare_variant(
@@ -211,13 +234,15 @@ declare_variant(
 
 
 class LocksInCompany(Limited, LocksCallersOut):
-    """The sandbox, which counts a wrong token only while other requests are in flight."""
+    """The sandbox, which counts a wrong token only while other requests are in flight, and then locks the caller out."""
 
-    AT_ONCE, SECONDS = 1000, 0.3
+    AT_ONCE = 1000
+    SECONDS = 0.3
 
-    def count(self, scope, locked):
+    def count_wrong_token(self, scope, is_locked):
+        """Count a wrong token if another request is inside."""
         if self.inside["all"] > 1:
-            super().count(scope, locked)
+            super().count_wrong_token(scope, is_locked)
 
 
 for _status in (423, 429):
@@ -234,25 +259,30 @@ for _status in (423, 403):
     )  # fmt: skip
 
 
-class ListsLag(Limited):
-    """The sandbox, whose lists, balances and entries are as they were before the writes that are in flight."""
+class ReadsLag(Limited):
+    """The sandbox, whose answers to reads do not show writes that are in flight.
+
+    It is about the reads whose path has the text PATHS, such as the lists of keys.
+    """
 
     AT_ONCE = 1000
     PATHS = "/keys/"
 
     def __init__(self):
         super().__init__()
-        self.seen = {}
+        self.last_answers = {}  # to reads, by path
 
     def scope(self, request):
         return "read" if request.method == "GET" and "/execute/" not in request.path else "write"
 
     def finish(self, request, operation, response):
-        if self.scope(request) == "write" or response.status != 200 or self.PATHS not in request.path:
+        """Give the last answer to the same read if a write is in flight. Otherwise keep this answer for later."""
+        is_affected = self.scope(request) == "read" and self.PATHS in request.path
+        if not is_affected or response.status != 200:
             return response
-        if self.inside["write"]:
-            return self.seen.get(request.path, response)
-        self.seen[request.path] = response
+        if self.inside["write"] > 0:
+            return self.last_answers.get(request.path, response)
+        self.last_answers[request.path] = response
         return response
 
 
@@ -260,14 +290,14 @@ declare_variant(
     "lags in parallel",
     "KeyListsLag",
     "A list of keys is older than the writes that are in flight.",
-    ListsLag,
+    ReadsLag,
     parallel=True,
 )
 declare_variant(
     "lags in parallel",
     "EveryReadLags",
     "What is read is older than the writes that are in flight.",
-    ListsLag,
+    ReadsLag,
     parallel=True,
     PATHS="/",
 )
@@ -275,9 +305,10 @@ declare_variant(
 
 @variant("lags in parallel", parallel=True)
 class DeletesOneKeyAtATime(Limited):
-    """While another request to the account is in flight, a key that is there is not found: 404."""
+    """While another request is in flight, a deletion does not find its key, although the key is there: 404."""
 
     TOO_MANY = json_answer(404, {"code": 404, "data": {"error": "The account has no such key."}})
 
-    def limited(self, request):
+    def may_be_refused(self, request):
+        """True of deletions of keys."""
         return request.method == "DELETE" and "/keys/" in request.path

@@ -1,4 +1,7 @@
-"""How undocumented paths and methods are answered, and what is too large (document, Limits: not shown)."""
+"""Answers to undocumented paths, methods and forms of a request, and limits to its size, all of which conform.
+
+The interface document shows none of them.
+"""
 
 import uuid
 from dataclasses import replace
@@ -48,28 +51,31 @@ UNTOLD = (
     "executePix.status.transitions",
     "executePix.value.matches",
 )
-"""Without bodies the transfers are only refused, so that their existence shows by difference alone."""
+"""Not exercised: this profile has no bodies for transfers, so they are only refused. That they exist shows only because
+an unknown path is answered differently."""
 
 
 class UnknownPaths(Service):
-    """The sandbox with another answer to a path that it does not know."""
+    """The sandbox, where `answer_to_unknown_path` makes the answer to a path that it does not know."""
 
     def finish(self, request, operation, response):
-        return response if self.routes_of(request.path) else self.unknown(request)
+        is_known_path = bool(self.routes_of(request.path))
+        return response if is_known_path else self.answer_to_unknown_path(request)
 
 
 for _name, _way in WAYS.items():
     declare_variant(
         "unknown path", f"UnknownPathsGet{_name}", f"An undocumented path gets {_name}.", UnknownPaths,
-        unknown=staticmethod(_way), environment=profile_path("no_bodies"), hides=UNTOLD,
+        answer_to_unknown_path=staticmethod(_way), environment=profile_path("no_bodies"), hides=UNTOLD,
     )  # fmt: skip
 
 
 @variant("unknown path", hides=("*",))
 class PathsEndInASlash(Service):
-    """A path that is read without a slash at its end is redirected to one with it, known or not."""
+    """A GET whose path has no slash at its end is redirected to the path with one, known or not."""
 
     def respond(self, request):
+        """Redirect a GET without a slash at its end. Answer any other request as if it had none."""
         if request.method == "GET" and not request.path.endswith("/"):
             return empty_answer(301, (("Location", f"{request.path}/"),))
         return super().respond(replace(request, path=request.path.removesuffix("/")))
@@ -82,13 +88,13 @@ for _name, _way in {
 }.items():
     declare_variant(
         "other method", f"OtherMethodsGet{_name}", f"A method that a path does not have gets {_name}.", RefusesDifferently,
-        refuses_so=lambda self, refusal: refusal.status == 405, say_no=staticmethod(_way), GETS_THE_REQUESTS_OF_THE_SANDBOX=True,
+        is_affected=lambda self, refusal: refusal.status == 405, answer_to_refusal=staticmethod(_way), GETS_THE_REQUESTS_OF_THE_SANDBOX=True,
     )  # fmt: skip
 
 
 @variant("unknown path")
 class EncodedSlashesAreRefusedByTheServer(Service):
-    """The server itself refuses %2F, %00 and what is not ASCII in a path, with a page of its own."""
+    """The server refuses %2F, %00 and other encoded characters in a path with a page, before the service sees them."""
 
     def respond(self, request):
         encoded = request.path.lower()
@@ -119,14 +125,22 @@ class ChecksTheFormatOfCodes(Service):
 
 
 class Particular(Service):
-    """The sandbox, which answers what is written in an unusual way with `SAYS`, before it looks at anything else."""
+    """The sandbox, which gives ANSWER to a request that is written in an unusual way, before it looks at its token.
 
-    ON_THE_WIRE, SAYS = True, empty_answer(400)
+    The suite writes requests in these ways, to find out if the token is checked nevertheless.
+    """
+
+    ON_THE_WIRE = True
+    ANSWER = empty_answer(400)
 
     def respond(self, request):
-        is_odd = "//" in request.path or request.path.endswith("/") or "pi%78" in request.path
-        is_odd |= request.query == "pixconf=1" or request.version != "HTTP/1.1" or "html" in request.header("Accept")
-        return self.SAYS if is_odd else super().respond(request)
+        has_unusual_path = "//" in request.path or request.path.endswith("/") or "pi%78" in request.path
+        has_unusual_query = request.query == "pixconf=1"
+        has_unusual_version = request.version != "HTTP/1.1"
+        wants_html = "html" in request.header("Accept")
+        if has_unusual_path or has_unusual_query or has_unusual_version or wants_html:
+            return self.ANSWER
+        return super().respond(request)
 
 
 for _name, _says in {
@@ -138,7 +152,7 @@ for _name, _says in {
 }.items():
     declare_variant(
         "unusual request", f"{_name}WhatIsUnusual", f"What is written in an unusual way gets {_says.status}.", Particular,
-        SAYS=_says,
+        ANSWER=_says,
     )  # fmt: skip
 
 
@@ -146,15 +160,18 @@ for _name, _says in {
 
 
 class Small(Service):
-    """The sandbox with limits to a path and a body."""
+    """The sandbox, which refuses a long path and a large body."""
 
-    PATH, PATH_STATUS = 1_000, 414
-    BODY, BODY_STATUS = 500, 413
+    MOST_OF_PATH = 1_000  # characters
+    MOST_OF_BODY = 500  # bytes
+    PATH_STATUS = 414
+    BODY_STATUS = 413
 
     def check_size(self, request):
-        if len(request.path) > self.PATH:
+        """Raise Refusal if the path or the body of a request is too long."""
+        if len(request.path) > self.MOST_OF_PATH:
             raise Refusal(self.PATH_STATUS, "The path is too long.")
-        if len(request.body) > self.BODY:
+        if len(request.body) > self.MOST_OF_BODY:
             raise Refusal(self.BODY_STATUS, "The body is too large.")
 
 
@@ -163,23 +180,26 @@ for _path, _body in ((414, 413), (431, 413), (400, 400), (404, 422), (413, 429))
         "size limit", f"TooMuchGets{_path}And{_body}", f"A long path gets {_path}, a large body {_body}.",
         Small, PATH_STATUS=_path, BODY_STATUS=_body, GETS_THE_REQUESTS_OF_THE_SANDBOX=_body != 429,
     )  # fmt: skip
-declare_variant("size limit", "TakesOnlyShortBodies", "A body has at most 200 bytes.", Small, BODY=200)
+declare_variant("size limit", "TakesOnlyShortBodies", "A body has at most 200 bytes.", Small, MOST_OF_BODY=200)
 
 
 @variant("size limit")
 class ClosesAfterTooMuch(Small):
-    """What is too large gets a page, and the connection is closed."""
+    """A request that is too large gets a page, and its connection is closed."""
 
     def finish(self, request, operation, response):
-        large = response.status in (413, 414)
-        return html_answer(response.status, "Too large", (("Connection", "close"),)) if large else response
+        is_too_large = response.status in (413, 414)
+        if is_too_large:
+            return html_answer(response.status, "Too large", (("Connection", "close"),))
+        return response
 
 
 @variant("size limit")
 class TakesShallowBodies(Service):
-    """A body that is nested deeper than three levels is refused with 413 before it is read."""
+    """A body with more than three opening braces is refused with 413 before it is read."""
 
     def check_size(self, request):
+        """Raise Refusal if the body is too large, or has too many objects in it."""
         super().check_size(request)
         if request.body.count(b"{") > 3:
             raise Refusal(413, "The body is nested too deeply.")
@@ -197,9 +217,11 @@ class WantsALength(Service):
 
 @variant("size limit")
 class WantsJsonToBeAccepted(Service):
-    """A client that does not accept JSON gets 406, one that sends something else 415 as a problem."""
+    """A client whose header Accept does not accept JSON gets 406."""
 
     def respond(self, request):
-        if not {"*/*", "application/json"} & set(request.header("Accept").replace(" ", "").split(",")):
+        accepted_types = set(request.header("Accept").replace(" ", "").split(","))
+        accepts_json = "*/*" in accepted_types or "application/json" in accepted_types
+        if not accepts_json:
             return problem_answer(406, "Not Acceptable")
         return super().respond(request)

@@ -1,4 +1,4 @@
-"""Keys that come and go later than the answer says, and what a deletion may answer."""
+"""Keys that are registered or deleted later than the answer says, and answers that a deletion may get."""
 
 from environments.sandbox import Key, Refusal, Service
 from environments.sandbox.service import Registration
@@ -7,7 +7,6 @@ from tests.selftest.proof.variants.conforming_making import (
     ForgetsKeys,
     RefusesDifferently,
     RemembersThePast,
-    RewritesAnswers,
     declined_registration,
     empty_answer,
     json_answer,
@@ -25,7 +24,7 @@ DELETED = {
 
 
 class Deletes(Service):
-    """The sandbox with another answer to a deletion."""
+    """The sandbox, whose answer to a deletion has ANSWER as its data."""
 
     ANSWER = {}
     GETS_THE_REQUESTS_OF_THE_SANDBOX = True
@@ -42,20 +41,21 @@ for _name, _data in DELETED.items():
 
 
 class NoSuchKey(RefusesDifferently):
-    """The sandbox with another refusal of a key that is not there."""
+    """The sandbox, which refuses the deletion of an unknown key in another way."""
 
-    def refuses_so(self, refusal):
+    def is_affected(self, refusal):
+        """True of the refusal of an unknown key."""
         return refusal.error == "The account has no such key."
 
 
 for _status in (400, 403, 409, 410, 422):
     declare_variant(
         "deletion", f"UnknownKeysGet{_status}", f"The deletion of an unknown key gets {_status}.", NoSuchKey,
-        say_no=lambda self, refusal, _status=_status: json_answer(_status, {"error": refusal.error}),
+        answer_to_refusal=lambda self, refusal, _status=_status: json_answer(_status, {"error": refusal.error}),
     )  # fmt: skip
 declare_variant(
     "deletion", "UnknownKeysAreACodeIn200", "The deletion of an unknown key is a 200 with code 12.", NoSuchKey,
-    say_no=lambda self, refusal: json_answer(200, {"code": 12, "data": None}),
+    answer_to_refusal=lambda self, refusal: json_answer(200, {"code": 12, "data": None}),
 )  # fmt: skip
 
 
@@ -64,6 +64,7 @@ class DeletesWhatIsNotThere(Service):
     """The deletion of a key that is not there is a success, too."""
 
     def remove(self, ledger, account_id, value):
+        """Delete a key if the account has it. No error is raised if it has not, so the answer is a success."""
         key = ledger.key(value)
         if key is not None and key.account == account_id:
             ledger.remove_key(key)
@@ -71,15 +72,20 @@ class DeletesWhatIsNotThere(Service):
 
 @variant("pending")
 class KeysAppearLater(RemembersThePast):
-    """A registration is received at once and done later: a deletion right after it is refused once."""
+    """A registration is carried out some time after its answer, so the first deletion of the key does not find it.
 
-    def register(self, ledger, account_id, kind, value):
-        registration = super().register(ledger, account_id, kind, value)
+    `past` has the keys that no deletion has named yet.
+    """
+
+    def register(self, ledger, account_id, key_type, value):
+        """Register a key, and note it."""
+        registration = super().register(ledger, account_id, key_type, value)
         if registration.accepted:
             self.past.append(registration.key.key)
         return registration
 
     def remove(self, ledger, account_id, value):
+        """Delete a key. Raises Refusal for its first deletion."""
         if value in self.past:
             self.past.remove(value)
             raise Refusal(404, "The account has no such key.")
@@ -88,42 +94,52 @@ class KeysAppearLater(RemembersThePast):
 
 @variant("pending", hides=(*DELETION, "deletePixKey.exists", "executePix.token.scheme"))
 class KeysAppearInAMinute(RemembersThePast, RefusesDifferently):
-    """A registration is done a minute later, and until then its key is as unknown as every other path: a bare 404."""
+    """A registration is carried out a minute after its answer. Until then its key is refused like any unknown path.
 
-    def register(self, ledger, account_id, kind, value):
+    Each refusal is a 404 without a body. `past` has the keys that were sent.
+    """
+
+    def register(self, ledger, account_id, key_type, value):
+        """A registration that is accepted, and whose key is not kept. Raises Refusal if the key was sent before."""
         if value in self.past:
             raise Refusal(404, "")
         self.past.append(value)
-        return Registration(len(self.past), Key(value or self.new_key(), kind, account_id), not value, True)
+        is_made_by_service = not value
+        key = Key(value or self.new_key(), key_type, account_id)
+        return Registration(len(self.past), key, is_made_by_service, True)
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return empty_answer(404)
 
 
 @variant("pending", hides=DELETION)
 class KeysAppearInAMinuteAndDeletionsGetNoSuchPath(KeysAppearInAMinute):
-    """A registration is done a minute later, and until then a deletion is refused like an unknown path."""
+    """A registration is carried out a minute after its answer. Until then a deletion is refused like an unknown path."""
 
-    def refuses_so(self, refusal):
+    def is_affected(self, refusal):
         return False
 
     def remove(self, ledger, account_id, value):
+        """Refuse every deletion with the text that an unknown path gets."""
         raise Refusal(404, "There is no such path.")
 
 
 @variant("pending")
 class KeysGoLater(RemembersThePast):
-    """A deleted key stays registered until the next request for a key has been answered."""
+    """A deleted key stays registered until the next registration. `past` has the keys that are still to be deleted."""
 
     def remove(self, ledger, account_id, value):
+        """Note a key that is to be deleted later. Raises Refusal if the account has not the key."""
         key = ledger.key(value)
         if key is None or key.account != account_id:
             raise Refusal(404, "The account has no such key.")
         self.past.append(value)
 
-    def register(self, ledger, account_id, kind, value):
-        registration = super().register(ledger, account_id, kind, value)
-        for key in [ledger.key(going) for going in self.past]:
+    def register(self, ledger, account_id, key_type, value):
+        """Register a key, and then delete the keys that are still to be deleted."""
+        registration = super().register(ledger, account_id, key_type, value)
+        for deleted_value in self.past:
+            key = ledger.key(deleted_value)
             if key is not None:
                 ledger.remove_key(key)
         self.past.clear()
@@ -132,10 +148,10 @@ class KeysGoLater(RemembersThePast):
 
 @variant("pending")
 class RegistersNothingAtOnce(ForgetsKeys):
-    """Every well-formed registration is received, and none is done while the run lasts."""
+    """Every well-formed registration and deletion succeeds by its answer, and none is carried out while the run lasts."""
 
     def remove(self, ledger, account_id, value):
-        """A request to delete is received, too."""
+        """Do nothing. The answer to the deletion is a success."""
 
 
 @variant("pending", hides=("deletePixKey.[!ers]*", "deletePixKey.envelope.*", "deletePixKey.status"))
@@ -147,18 +163,14 @@ class KeysCannotBeDeletedYet(Service):
 
 
 @variant("pending")
-class OneDeletionInTwoIsRefused(RewritesAnswers):
-    """Every second deletion is refused with 423, as the account is locked for a moment."""
+class OneDeletionInTwoIsRefused(Service):
+    """The first, the third, the fifth deletion and so on are refused with 423, as if the account were locked."""
 
-    OPERATIONS = ("deletePixKey",)
-
-    deletions = 0
+    number_of_deletions = 0
 
     def remove(self, ledger, account_id, value):
-        self.deletions += 1
-        if self.deletions % 2:
+        """Delete a key. Raises Refusal for every second deletion, beginning with the first."""
+        self.number_of_deletions += 1
+        if self.number_of_deletions % 2 == 1:
             raise Refusal(423, "The account is locked.")
         super().remove(ledger, account_id, value)
-
-    def changed(self, request, response):
-        return response

@@ -1,4 +1,4 @@
-"""What the eight operations answer whose shape is not shown, and how they refuse."""
+"""Answers of the operations whose responses the interface document does not show, and their refusals."""
 
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS
@@ -36,12 +36,13 @@ ANSWERS = {
 
 
 class AnswersSo(RewritesAnswers):
-    """The sandbox with another answer where it says yes."""
+    """The sandbox, where `answer` makes each successful answer to a read and to a prepared transfer."""
 
     OPERATIONS = (*READ_OPERATIONS, *PREPARING_OPERATIONS)
 
-    def changed(self, request, response):
-        return self.answer() if response.status == 200 else response
+    def changed_answer(self, request, response):
+        is_success = response.status == 200
+        return self.answer() if is_success else response
 
 
 for _name, (_answer, _rows) in ANSWERS.items():
@@ -57,11 +58,11 @@ for _name, (_answer, _rows) in ANSWERS.items():
 
 @variant("undescribed answer")
 class UnknownAccountsAreEmpty(Service):
-    """Reads of an unknown account are answered like those of an empty one."""
+    """Reads of an unknown account are answered like those of an empty account: 200 with empty data."""
 
     def finish(self, request, operation, response):
-        unknown = operation in READ_OPERATIONS and response.status == 404
-        return json_answer(200, {"code": 0, "data": {}}) if unknown else response
+        is_of_unknown_account = operation in READ_OPERATIONS and response.status == 404
+        return json_answer(200, {"code": 0, "data": {}}) if is_of_unknown_account else response
 
 
 @variant("undescribed answer", hides=ids_of_operation("listEntries", *_REFUSED))
@@ -80,7 +81,7 @@ class AccountsHaveASlashAtTheEnd(RewritesAnswers):
 
     OPERATIONS = ("listAccounts",)
 
-    def changed(self, request, response):
+    def changed_answer(self, request, response):
         return empty_answer(308, (("Location", "/v1/accounts/"),)) if response.status == 200 else response
 
 
@@ -95,15 +96,16 @@ class AccountsHaveASlashAtTheEnd(RewritesAnswers):
 class PreparesNothing(Service):
     """createPix and the transfers refuse every body with 422."""
 
-    def prepare(self, operation, order):
+    def prepare(self, operation, request):
         raise Refusal(422, "No transfer is possible today.")
 
 
 @variant("undescribed answer", hides=("executePix.value.matches",))
 class TransfersMoveTheMoneyAtOnce(Service):
-    """createPix and the transfers confirm at once; what they prepared cannot be executed again."""
+    """createPix and the transfers move the money at once, so that their codes cannot be executed again."""
 
-    def prepare(self, operation, order):
-        prepared = super().prepare(operation, order)
-        self.confirm(str(prepared["transactionId"]))
-        return prepared | {"status": "DONE"}
+    def prepare(self, operation, request):
+        """Prepare a transfer and execute it. The result has the status DONE."""
+        result = super().prepare(operation, request)
+        self.confirm(str(result["transactionId"]))
+        return result | {"status": "DONE"}

@@ -1,4 +1,4 @@
-"""How a service says no, in statuses and in bodies: the document shows neither."""
+"""Refusals with many statuses and bodies. All conform, because the interface document shows neither."""
 
 import uuid
 
@@ -41,23 +41,24 @@ BODIES = {
 
 
 class RefusesWith(RefusesDifferently):
-    """The sandbox with another status for every refusal, or for those with the status `CLASS`."""
+    """The sandbox, whose refusals have STATUS: all of them, or only those that have ORIGINAL_STATUS in the sandbox."""
 
-    CLASS = None
+    ORIGINAL_STATUS = None
     STATUS = 400
 
-    def refuses_so(self, refusal):
-        return self.CLASS in (None, refusal.status)
+    def is_affected(self, refusal):
+        """True of the refusals that get another status."""
+        return self.ORIGINAL_STATUS in (None, refusal.status)
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return Service.refusal(self, Refusal(self.STATUS, refusal.error, refusal.headers))
 
 
 _KEPT_BACK = ("executePix.*", "registerPixKey.token.scheme")
-"""What is always told to come later sends no further code, and after the second lock no wrong token: an agreed loss, and
-the run says what to set."""
+"""Not exercised: these statuses ask the run to come later. It then sends no further code, and after the second one no
+wrong token, and says what to set in the profile."""
 _UNKNOWN = ("executePix.value.matches",)
-"""A 499 to a wrong token leaves the outcome of a code unknown: after two, no further code is sent, an agreed loss."""
+"""Not exercised: after a 499 to a wrong token it is unknown if the code was executed. After two, no further code is sent."""
 for _status in STATUSES:
     declare_variant(
         "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status,
@@ -72,21 +73,21 @@ declare_variant(
 for _name, _body in BODIES.items():
     declare_variant(
         "refusal body", f"RefusesWith{_name}", f"The body of every refusal is of the sort {_name}.",
-        RefusesDifferently, say_no=staticmethod(_body),
+        RefusesDifferently, answer_to_refusal=staticmethod(_body),
     )  # fmt: skip
 
 
-CLASSES = {
+STATUSES_BY_ORIGINAL = {
     "MalformedBodies": (400, (404, 409, 422)),
     "WhatIsUnknown": (404, (400, 403, 410)),
     "OtherMethods": (405, (400, 404, 403)),
     "WhatCannotBe": (422, (400, 403, 409)),
 }
-for _name, (_class, _statuses) in CLASSES.items():
+for _name, (_original, _statuses) in STATUSES_BY_ORIGINAL.items():
     for _status in _statuses:
         declare_variant(
-            "refusal class", f"{_name}Get{_status}", f"What the sandbox refuses with {_class} gets {_status}.",
-            RefusesWith, CLASS=_class, STATUS=_status,
+            "refusal class", f"{_name}Get{_status}", f"What the sandbox refuses with {_original} gets {_status}.",
+            RefusesWith, ORIGINAL_STATUS=_original, STATUS=_status,
         )  # fmt: skip
 
 
@@ -95,17 +96,18 @@ class EchoesTheRequest(Service):
     """Every refusal repeats the path and the body of the request."""
 
     def finish(self, request, operation, response):
+        """Put the path and the beginning of the body of the request into a refusal."""
         if response.status < 300:
             return response
-        asked = {"path": request.path, "body": request.body.decode("utf-8", "replace")[:500]}
-        return json_answer(response.status, {"code": response.status, "data": asked})
+        echo = {"path": request.path, "body": request.body.decode("utf-8", "replace")[:500]}
+        return json_answer(response.status, {"code": response.status, "data": echo})
 
 
 @variant("refusal body", hides=("executePix.token.scheme",))
 class RefusesAllAlike(RefusesDifferently):
     """Everything that is refused, unknown paths too, gets the very same 404 without a body."""
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return empty_answer(404)
 
 
@@ -113,7 +115,7 @@ class RefusesAllAlike(RefusesDifferently):
 class RefusesAllAlikeWithAnId(RefusesDifferently):
     """Everything that is refused gets the same 400, but for a random id and the time."""
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return json_answer(400, {"error": "refused", "trace": uuid.uuid4().hex, "at": self.now()})
 
 
@@ -123,7 +125,7 @@ class RefusalsComeFromAProxy(RefusesDifferently):
 
     HEADERS = (("Via", "1.1 edge-7"), ("X-Cache", "Error from edge"), ("Age", "0"), ("Retry-After", "3600"))
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return html_answer(refusal.status, f"Request blocked, reference {uuid.uuid4()}", self.HEADERS)
 
 
@@ -136,9 +138,10 @@ class RefusalsComeFromAProxy(RefusesDifferently):
     ),
 )
 class UnknownPayeesGetNoSuchPath(Service):
-    """A transaction for an unknown payee is refused like an unknown path; a body that is no JSON is not."""
+    """createPix refuses every transaction like an unknown path, as if its payee were unknown. Wrong JSON is refused as ever."""
 
     def prepare(self, operation, request):
+        """Prepare a transfer. createPix reads its body, which may be refused, and then refuses the transfer."""
         if operation == "createPix":
             self.order(operation, self.read_json(request, operation))
             raise Refusal(404, "There is no such path.")
@@ -170,18 +173,22 @@ DATA = {
 
 
 class RefusesIn200(RefusesDifferently, WritesNumbersVerbatim):
-    """The sandbox, whose refusals have status 200 and a code."""
+    """The sandbox, whose refusals have status 200 and CODE in the envelope, or without a CODE the status of the refusal.
+
+    OTHER_MEMBERS are the members of the envelope beside the code.
+    """
 
     CODE = None
-    REST = {"data": {}}
+    OTHER_MEMBERS = {"data": {}}
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         code = refusal.status if self.CODE is None else number_as_written(self.CODE)
-        return self.render(200, {"code": code, **self.REST}, refusal.headers)
+        return self.render(200, {"code": code, **self.OTHER_MEMBERS}, refusal.headers)
 
 
 ALIKE = ("executePix.token.scheme",)
-"""A bad token and an unknown code get the same refusal, so that an unknown code shows nothing about a scheme."""
+"""Not exercised: a wrong token and an unknown code get the same refusal, so the answer to a made-up code does not show if
+its token was accepted under another scheme."""
 
 for _name, _code in CODES.items():
     declare_variant(
@@ -191,7 +198,11 @@ for _name, _code in CODES.items():
 
 for _name, _rest in DATA.items():
     declare_variant(
-        "refusal in 200", f"RefusesIn200With{_name}", f"Every refusal is a 200 with {_name}.", RefusesIn200, REST=_rest
+        "refusal in 200",
+        f"RefusesIn200With{_name}",
+        f"Every refusal is a 200 with {_name}.",
+        RefusesIn200,
+        OTHER_MEMBERS=_rest,
     )
 
 
@@ -199,7 +210,7 @@ for _name, _rest in DATA.items():
 class DeclinesIn200(RefusesDifferently):
     """A refused registration is a 200, code 0 and Success "false"; so is everything else that is refused."""
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return self.render(200, self.envelope(None, declined_registration(refusal.error)))
 
 
@@ -216,8 +227,10 @@ class UnknownCodesGetAResult(Service):
     """An unknown code gets an execution result with the status UNKNOWN and an error."""
 
     def refusal(self, refusal):
+        """The answer to a refused request. For an unknown code it is a whole result with empty fields."""
         if refusal.error != "There is no such transaction code.":
             return super().refusal(refusal)
-        names = ("id", "bank", "account", "digit", "branch", "document", "name", "type", "key", "message")
-        data = {**dict.fromkeys(names, ""), "date": 0, "accountType": 0, "value": 0}
-        return json_answer(200, {"code": 0, "data": {**data, "status": "UNKNOWN", "error": refusal.error}})
+        text_fields = ("id", "bank", "account", "digit", "branch", "document", "name", "type", "key", "message")
+        result = dict.fromkeys(text_fields, "")
+        result |= {"date": 0, "accountType": 0, "value": 0, "status": "UNKNOWN", "error": refusal.error}
+        return json_answer(200, {"code": 0, "data": result})

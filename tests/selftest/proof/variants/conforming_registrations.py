@@ -1,4 +1,7 @@
-"""What a key registration may answer, and which keys it takes: formats, duplicates and limits are not shown."""
+"""Answers to a registration that conform, and keys that a service may take or refuse.
+
+The interface document does not show the formats of keys, nor what happens to a key that is registered already.
+"""
 
 import time
 import uuid
@@ -46,18 +49,19 @@ declare_variant(
 
 
 class TakesDuplicates(Service):
-    """The sandbox, where `taken` decides what becomes of a key that is registered already."""
+    """The sandbox, where `result_for_duplicate` makes the result for a key that is registered already."""
 
     def registration_result(self, registration):
-        return super().registration_result(registration) if registration.accepted else self.taken(registration)
+        is_duplicate = not registration.accepted
+        return self.result_for_duplicate(registration) if is_duplicate else super().registration_result(registration)
 
 
 class RefusesDuplicates(TakesDuplicates):
-    """The sandbox with a status for a key that is registered already."""
+    """The sandbox, which refuses a key that is registered already with STATUS."""
 
     STATUS = 409
 
-    def taken(self, registration):
+    def result_for_duplicate(self, registration):
         raise Refusal(self.STATUS, "The key is taken.")
 
 
@@ -83,10 +87,10 @@ class DuplicatesAreWelcome(Service):
 class DuplicatesAreACodeIn200(RefusesDuplicates, RefusesDifferently):
     """A key that is registered already gets a 200 with code 1042 and no data."""
 
-    def refuses_so(self, refusal):
+    def is_affected(self, refusal):
         return refusal.error == "The key is taken."
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return json_answer(200, {"code": 1042, "data": None})
 
 
@@ -94,12 +98,13 @@ class DuplicatesAreACodeIn200(RefusesDuplicates, RefusesDifferently):
 class DuplicatesAreACodeBesideSuccessFalse(TakesDuplicates):
     """A key that is registered already gets Success "false", and code 7 in the envelope."""
 
-    def taken(self, registration):
+    def result_for_duplicate(self, registration):
         return declined_registration("taken")
 
     def envelope(self, operation, data, code=0):
-        declined = isinstance(data, dict) and data.get("Success") == "false"
-        return super().envelope(operation, data, 7 if declined else code)
+        """The envelope of an answer, with code 7 if its data says that a registration is declined."""
+        is_declined = isinstance(data, dict) and data.get("Success") == "false"
+        return super().envelope(operation, data, 7 if is_declined else code)
 
 
 class KeysOfAnEarlierRun(RefusesDuplicates):
@@ -132,30 +137,35 @@ for _status in (400, 409, 422):
 
 @variant("kind")
 class TakesNumericKinds(Service):
-    """The digits 0 to 4 are kinds, too, and so are the numbers."""
+    """The key types may also be named by a number from 0 to 4, as JSON text or number: 2 is EMAIL."""
 
     NUMBERS = ("CPF", "PHONE", "EMAIL", "CNPJ", "RANDOM")
 
     def key_type(self, body):
-        kind = str(body.get("pixKeyType"))
-        return self.NUMBERS[int(kind)] if kind in tuple("01234") else super().key_type(body)
+        """The key type that a registration names by its name or by its number in NUMBERS."""
+        key_type = str(body.get("pixKeyType"))
+        is_number = key_type in ("0", "1", "2", "3", "4")
+        return self.NUMBERS[int(key_type)] if is_number else super().key_type(body)
 
-    def requested_key(self, body, kind):
+    def requested_key(self, body, key_type):
+        """The key that a registration names, which may be a JSON number, too."""
         return text_field({"pixKey": str(body.get("pixKey"))}, "pixKey")
 
 
 @variant("kind")
 class NumericKindsAreDeclined(Service):
-    """A kind of digits gets Success "false", another unknown one 400."""
+    """A key type of digits gets Success "false". Any other undocumented type gets 400."""
 
     ANSWER = declined_registration("no digits")
 
-    def is_another(self, kind):
-        return kind.isdecimal()
+    def is_not_registered(self, key_type):
+        """True of the key types that get ANSWER, and of which no key is registered."""
+        return key_type.isdecimal()
 
     def register_pix_key(self, request, account_id):
-        kind = self.read_json(request, "registerPixKey").get("pixKeyType")
-        if isinstance(kind, str) and self.is_another(kind):
+        """The result of a registration. A key type that is not registered gets ANSWER."""
+        key_type = self.read_json(request, "registerPixKey").get("pixKeyType")
+        if isinstance(key_type, str) and self.is_not_registered(key_type):
             return self.ANSWER
         return super().register_pix_key(request, account_id)
 
@@ -166,8 +176,8 @@ class UndocumentedKindsAreReceivedAlone(NumericKindsAreDeclined):
 
     ANSWER = declined_registration("received") | {"Success": "true"}
 
-    def is_another(self, kind):
-        return kind not in self.KEY_FORMATS
+    def is_not_registered(self, key_type):
+        return key_type not in self.KEY_FORMATS
 
 
 @variant("RANDOM")
@@ -189,15 +199,16 @@ class HidesMostOfTheKey(Service):
 
 
 class RefusesRandomKeys(Service):
-    """The sandbox, which refuses a RANDOM key whose body is `refused`."""
+    """The sandbox, which refuses a RANDOM key if `is_refused` is true of the body of its registration."""
 
-    def requested_key(self, body, kind):
-        if kind == "RANDOM" and self.refused(body):
+    def requested_key(self, body, key_type):
+        """The key that a registration names. Raises Refusal for some RANDOM keys."""
+        if key_type == "RANDOM" and self.is_refused(body):
             raise Refusal(self.STATUS, "A RANDOM key is not asked for so.")
-        return super().requested_key(body, kind)
+        return super().requested_key(body, key_type)
 
 
-for _name, _fact, _status, _refused in (
+for _name, _fact, _status, _is_refused in (
     (
         "WantsAUuid",
         "The caller makes a RANDOM key, and an empty one is refused.",
@@ -217,66 +228,72 @@ for _name, _fact, _status, _refused in (
         lambda body: "pixKey" in body,
     ),
 ):
-    declare_variant("RANDOM", _name, _fact, RefusesRandomKeys, STATUS=_status, refused=staticmethod(_refused))
+    declare_variant("RANDOM", _name, _fact, RefusesRandomKeys, STATUS=_status, is_refused=staticmethod(_is_refused))
 
 
 @variant("RANDOM")
 class OneRandomKeyIsEnough(Service):
-    """An account has one RANDOM key; who asks again gets 409."""
+    """An account has one RANDOM key. Whoever asks for another one gets 409."""
 
-    made = 0
+    random_keys = 0
 
     def new_key(self):
-        self.made += 1
-        if self.made > 1:
+        """The value of a new RANDOM key. Raises Refusal for the second one."""
+        self.random_keys += 1
+        if self.random_keys > 1:
             raise Refusal(409, "The account has a RANDOM key.")
         return str(uuid.uuid4())
 
 
 @variant("checked first")
 class PhonesAreCheckedFirst(Service):
-    """A PHONE key is refused with 422 until half a second after it was asked for first."""
+    """A PHONE key is refused with 422 until half a second after the first registration of a PHONE key."""
 
-    asked = None
+    first_phone_at = None
 
-    def register(self, ledger, account_id, kind, value):
-        self.asked = self.asked or (kind == "PHONE" and time.monotonic())
-        if kind == "PHONE" and time.monotonic() < self.asked + 0.5:
-            raise Refusal(422, "The phone is being checked.")
-        return super().register(ledger, account_id, kind, value)
+    def register(self, ledger, account_id, key_type, value):
+        """Register a key. A PHONE key is refused for the first half second."""
+        if key_type == "PHONE":
+            now = time.monotonic()
+            if self.first_phone_at is None:
+                self.first_phone_at = now
+            if now < self.first_phone_at + 0.5:
+                raise Refusal(422, "The phone is being checked.")
+        return super().register(ledger, account_id, key_type, value)
 
 
 class BusyAfterEach(Service):
-    """The sandbox, where an account is busy after each key that is registered, while `WHILE` requests come in."""
+    """The sandbox, which refuses registrations after each key that it registered, until `BUSY_FOR` requests came in."""
 
-    STATUS, WHILE = 422, 3
-
-    busy = 0
+    STATUS = 422
+    BUSY_FOR = 3
+    busy_for_requests = 0
 
     def respond(self, request):
-        self.busy = max(0, self.busy - 1)
+        """Answer a request, and count it as one of those for which the account is busy."""
+        self.busy_for_requests = max(0, self.busy_for_requests - 1)
         return super().respond(request)
 
-    def register(self, ledger, account_id, kind, value):
-        if self.busy:
+    def register(self, ledger, account_id, key_type, value):
+        """Register a key, and be busy afterwards. Raises Refusal if the account is busy because of the key before."""
+        if self.busy_for_requests > 0:
             raise Refusal(self.STATUS, "Another key of the account is being registered.")
-        registration = super().register(ledger, account_id, kind, value)
-        self.busy = self.WHILE
+        registration = super().register(ledger, account_id, key_type, value)
+        self.busy_for_requests = self.BUSY_FOR
         return registration
 
 
 class RefusesInTurn(BusyAfterEach):
-    """The sandbox, which is busy for the first of every `OF` registrations."""
+    """The sandbox, which refuses the first, the fourth, the seventh registration and so on as busy."""
 
-    OF = 3
+    number_of_registrations = 0
 
-    asked = 0
-
-    def register(self, ledger, account_id, kind, value):
-        self.asked += 1
-        if self.asked % self.OF == 1:
+    def register(self, ledger, account_id, key_type, value):
+        """Register a key. Raises Refusal for the first one of each three."""
+        self.number_of_registrations += 1
+        if self.number_of_registrations % 3 == 1:
             raise Refusal(self.STATUS, "The account is busy.")
-        return Service.register(self, ledger, account_id, kind, value)
+        return Service.register(self, ledger, account_id, key_type, value)
 
 
 KINDS = "registerPixKey.pixKeyType.*"
@@ -293,14 +310,16 @@ for _status in (400, 422, 423):
 
 
 class KeyLimit(Service):
-    """The sandbox with a limit to the keys that an account may have beside its first one."""
+    """The sandbox, where an account may have MOST keys beside the one that it has from the start."""
 
     MOST = 1
 
-    def register(self, ledger, account_id, kind, value):
-        if len(ledger.keys(account_id)) > self.MOST and (not value or ledger.key(value) is None):
+    def register(self, ledger, account_id, key_type, value):
+        """Register a key. Raises Refusal if it is new and the account has all its keys."""
+        is_new = not value or ledger.key(value) is None
+        if is_new and len(ledger.keys(account_id)) > self.MOST:
             raise Refusal(422, "The account has all the keys that it may have.")
-        return super().register(ledger, account_id, kind, value)
+        return super().register(ledger, account_id, key_type, value)
 
 
 class LimitWithRandomShown(KeyLimit, ShowsTheRandomKey):
@@ -327,10 +346,10 @@ class HasItsOneRandomKeyAlready(Service):
 
     OLD = "7d8cf9c8-54c4-4a4f-9f33-5f0a2b9d8d11"
 
-    def register(self, ledger, account_id, kind, value):
-        if kind == "RANDOM":
+    def register(self, ledger, account_id, key_type, value):
+        if key_type == "RANDOM":
             raise Refusal(422, "The account has its RANDOM key.")
-        return super().register(ledger, account_id, kind, value)
+        return super().register(ledger, account_id, key_type, value)
 
     def list_pix_keys(self, request, account_id):
         keys = super().list_pix_keys(request, account_id)["keys"]
@@ -339,19 +358,24 @@ class HasItsOneRandomKeyAlready(Service):
 
 @variant("request")
 class NeedsNothingButTheKind(Service):
-    """account and pixKey may be left out or null, and unknown fields are read over."""
+    """account and pixKey may be left out or null, and unknown fields are ignored."""
 
     def check_body_account(self, body, account_id):
-        return
+        """Accept a body with any account, or without one."""
 
-    def requested_key(self, body, kind):
-        return super().requested_key({"pixKey": body.get("pixKey") or ""}, "RANDOM" if not body.get("pixKey") else kind)
+    def requested_key(self, body, key_type):
+        """The key that a registration names. Without a key the service makes one, whatever the key type."""
+        key = body.get("pixKey")
+        if not key:
+            return super().requested_key({"pixKey": ""}, "RANDOM")
+        return super().requested_key({"pixKey": key}, key_type)
 
 
 class NumbersTheAccount(Service):
-    """The sandbox, where `account` is the number of the account and not the identifier of the path."""
+    """The sandbox, where the field `account` is the number of the account, and not its identifier in the path."""
 
     def check_body_account(self, body, account_id):
+        """Raise Refusal if the body has another account than 10001-7. The field may be left out."""
         if body.get("account", "10001-7") != "10001-7":
             raise Refusal(422, "The account is not that of the path.")
 
@@ -368,6 +392,7 @@ class NeedsExactlyThreeFields(Service):
     """A registration has account, pixKeyType and pixKey, and no further field."""
 
     def key_type(self, body):
+        """The key type of a registration. Raises Refusal if a field is missing or unknown."""
         if set(body) != {"account", "pixKeyType", "pixKey"}:
             raise Refusal(400, "The fields are account, pixKeyType and pixKey.")
         return super().key_type(body)
@@ -382,9 +407,11 @@ class RefusesQueriesAndFurtherHeaders(RefusesDifferently):
     }  # fmt: skip
 
     def authorize(self, request, operation):
+        """Check the token, and refuse a request with a query or an unknown header."""
         super().authorize(request, operation)
-        if request.query or set(request.headers) - self.KNOWN:
+        unknown_headers = set(request.headers) - self.KNOWN
+        if request.query or unknown_headers:
             raise Refusal(400, "A query or a header that is not known.")
 
-    def say_no(self, refusal):
+    def answer_to_refusal(self, refusal):
         return problem_answer(refusal.status, refusal.error)

@@ -1,4 +1,4 @@
-"""A token without the scope for an operation: its rows cannot be exercised, and nothing fails."""
+"""Tokens that are valid, but not for every operation. The requirements of a forbidden operation are not exercised."""
 
 from secrets import token_urlsafe
 
@@ -40,7 +40,7 @@ REGISTRATION = (
         "body.sufficient",
     ),
     *ids_of_operation(
-        "registerPixKey", *(f"pixKeyType.{kind}" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))
+        "registerPixKey", *(f"pixKeyType.{key_type}" for key_type in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))
     ),
     "registerPixKey.repeated",
     "registerPixKey.pixKey.format",
@@ -59,22 +59,25 @@ INCONCLUSIVE = {
 
 
 class WithoutScope(Service):
-    """The sandbox with a token that is not for every operation."""
+    """The sandbox with a token that is not for the operations in FORBIDDEN."""
 
     FORBIDDEN = ()
 
     def authorize(self, request, operation):
+        """Check the token, and refuse the valid one with 403 for some operations."""
         super().authorize(request, operation)
         if operation in self.FORBIDDEN:
             raise Refusal(403, "The token is not for this operation.")
 
 
 class DeniesByDefault(WithoutScope):
-    """The sandbox with such a token, which refuses unknown paths in the same way."""
+    """The sandbox with such a token, which refuses unknown paths in the same way: 403 with a new id."""
 
     def refusal(self, refusal):
-        is_denied = refusal.status == 403 or "path" in refusal.error
-        return json_answer(403, {"error": "denied", "id": token_urlsafe(9)}) if is_denied else super().refusal(refusal)
+        is_unknown_path = "path" in refusal.error
+        if is_unknown_path or refusal.status == 403:
+            return json_answer(403, {"error": "denied", "id": token_urlsafe(9)})
+        return super().refusal(refusal)
 
 
 for _operation, _rows in INCONCLUSIVE.items():

@@ -16,6 +16,7 @@ from tests.selftest.proof.variants.conforming_making import (
 
 
 def _raw_deflate(content):
+    """The content compressed with deflate, without the header of zlib that RFC 9110 asks for. Some servers send that."""
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     return packer.compress(content) + packer.flush()
 
@@ -32,15 +33,16 @@ CODINGS = {
 
 
 class CodedInTurn(RewritesAnswers, ActsInTurn):
-    """Answers are coded in another way each time."""
+    """Answers are compressed in another way each time, as their Content-Encoding says."""
 
     ON_THE_WIRE = True
 
     WAYS = tuple(CODINGS.values())
 
-    def changed(self, request, response):
-        coding, packed = next(self.ways)
-        return Response(response.status, packed(response.body), (*response.headers, ("Content-Encoding", coding)))
+    def changed_answer(self, request, response):
+        coding, compress = next(self.ways)
+        headers = (*response.headers, ("Content-Encoding", coding))
+        return Response(response.status, compress(response.body), headers)
 
 
 variant("coding")(CodedInTurn)
@@ -51,45 +53,51 @@ for _name in ("Gzip", "Deflate"):
 
 
 def head_of(response, *more):
-    """The status line and the headers of a response, with more headers."""
+    """The bytes of the status line and the headers of a response, with more headers at the end."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in (*response.headers, *more))
     return f"HTTP/1.1 {response.status} \r\n{lines}\r\n".encode("latin-1")
 
 
-class Framed(Service):
-    """The sandbox, where `pieces` frames the body and `FRAMING` are its headers."""
+class SendsChunks(Service):
+    """The sandbox, whose answers come in chunks (RFC 9112 section 7.1). `FRAMING` are the headers that say so."""
 
     ON_THE_WIRE = True
     FRAMING = (("Transfer-Encoding", "chunked"),)
 
     def serve(self, request, connection):
+        """Send the answer in chunks. Returns None, because the answer was sent already."""
         response = self.respond(request)
         connection.sendall(head_of(response, *self.FRAMING))
-        for piece in self.pieces(response.body):
-            connection.sendall(piece)
+        for chunk in self.chunks(response.body):
+            connection.sendall(chunk)
         if ("connection", "close") in self.FRAMING:
             connection.shutdown(socket.SHUT_WR)
 
-    def pieces(self, body):
-        for at in range(0, len(body), 7):
-            yield b"%x;name=value\r\n%s\r\n" % (len(body[at : at + 7]), body[at : at + 7])
+    def chunks(self, body):
+        """Chunks of seven bytes, each with an extension (name=value), and the last chunk with a trailer (X-Checksum)."""
+        for start in range(0, len(body), 7):
+            part = body[start : start + 7]
+            yield b"%x;name=value\r\n%s\r\n" % (len(part), part)
         yield b"0\r\nX-Checksum: 17\r\n\r\n"
 
 
-declare_variant("framing", "AnswersInChunks", "Every answer comes in chunks of seven bytes, with a trailer.", Framed)
 declare_variant(
-    "framing", "AnswersInChunksAndCloses", "Every answer comes in chunks, on a connection that is closed.", Framed,
+    "framing", "AnswersInChunks", "Every answer comes in chunks of seven bytes, with a trailer.", SendsChunks
+)
+declare_variant(
+    "framing", "AnswersInChunksAndCloses", "Every answer comes in chunks, on a connection that is closed.", SendsChunks,
     FRAMING=(("transfer-encoding", "Chunked"), ("connection", "close")),
 )  # fmt: skip
 
 
 class OverTheSocket(Service):
-    """The sandbox, which writes to the socket itself; `head` is everything before the headers."""
+    """The sandbox, which writes an unusual HEAD to the socket: everything before the headers of the answer."""
 
     ON_THE_WIRE = True
     HEAD = "HTTP/1.0 {status} OK\r\n"
 
     def serve(self, request, connection):
+        """Send the answer and close the connection. Returns None, because the answer was sent already."""
         response = self.respond(request)
         lines = "".join(f"{name}: {value}\r\n" for name, value in response.headers)
         head = self.HEAD.format(status=response.status) + lines
@@ -107,16 +115,17 @@ declare_variant(
 
 
 class ClosesWithoutAWord(KnowsItsConnections):
-    """The sandbox, which closes a connection after `MOST` answers, and does not say so."""
+    """The sandbox, which closes a connection after `MOST` answers, and does not say so in a header."""
 
     MOST = 1
 
     def serve(self, request, connection):
-        """What arrives on one that is closed is not read."""
+        """The answer to a request. None if it was sent already, or if the connection was closed before."""
         if self.carried == self.MOST:
             return None
         response = super().serve(request, connection)
-        if self.carried < self.MOST:
+        is_last_answer = self.carried == self.MOST
+        if not is_last_answer:
             return response
         connection.sendall(head_of(response, ("Content-Length", str(len(response.body)))) + response.body)
         connection.shutdown(socket.SHUT_RDWR)
@@ -191,16 +200,19 @@ class HeaderNamesInUpperCase(RewritesAnswers):
 
     ON_THE_WIRE = True
 
-    def changed(self, request, response):
+    def changed_answer(self, request, response):
         headers = tuple((name.upper(), value) for name, value in response.headers)
         return Response(response.status, response.body, (*headers, ("CONTENT-LENGTH", str(len(response.body)))))
 
 
 @variant("header")
 class RepeatsTheRequestsHeaders(RewritesAnswers):
-    """Every answer repeats the headers of its request, but for the token."""
+    """Every answer repeats the headers of its request, such as X-Echo-accept, but not the token."""
 
-    def changed(self, request, response):
-        told = {name: value for name, value in request.headers.items() if name != "authorization" and value.isascii()}
-        repeated = tuple((f"X-Echo-{name}", value) for name, value in told.items())
-        return Response(response.status, response.body, (*response.headers, *repeated))
+    def changed_answer(self, request, response):
+        repeated_headers = [
+            (f"X-Echo-{name}", value)
+            for name, value in request.headers.items()
+            if name != "authorization" and value.isascii()
+        ]
+        return Response(response.status, response.body, (*response.headers, *repeated_headers))

@@ -1,4 +1,4 @@
-"""A service that answers what stands in for a token in an odd way, and lets nobody in."""
+"""Services that answer requests with something in the place of the token in an odd way, but never accept it."""
 
 import random
 from dataclasses import replace
@@ -8,22 +8,34 @@ from spec.interface import operations_reached
 from tests.selftest.proof.registry import declare_variant, variant
 from tests.selftest.proof.variants.conforming_making import empty_answer, html_answer, json_answer
 
-ODD = ("x-forwarded-for", "forwarded", "x-original-url", "x-http-method-override", "x-user-id", "x-internal", "cookie")
+ODD_HEADERS = (
+    "x-forwarded-for",
+    "forwarded",
+    "x-original-url",
+    "x-http-method-override",
+    "x-user-id",
+    "x-internal",
+    "cookie",
+)
 """Headers that a filter may look at."""
 BAD_REQUEST = json_answer(400, {"code": 400, "data": {"error": "Bad Request"}})
 
 
 class Filtered(Service):
-    """The sandbox behind a filter, which answers with `SAYS` what has one of the headers in ODD."""
+    """The sandbox behind a filter, which gives ANSWER to a request with one of ODD_HEADERS.
 
-    SAYS, OF_UNKNOWN = empty_answer(403), 404
+    If UNKNOWN_CODES_GET_BAD_REQUEST, unknown codes and paths get the answer BAD_REQUEST, too.
+    """
+
+    ANSWER = empty_answer(403)
+    UNKNOWN_CODES_GET_BAD_REQUEST = False
 
     def respond(self, request):
-        is_odd = any(request.header(name) for name in ODD)
-        return self.SAYS if is_odd else super().respond(request)
+        has_odd_header = any(request.header(name) for name in ODD_HEADERS)
+        return self.ANSWER if has_odd_header else super().respond(request)
 
     def refusal(self, refusal):
-        if refusal.status == 404 and self.OF_UNKNOWN == 400:
+        if refusal.status == 404 and self.UNKNOWN_CODES_GET_BAD_REQUEST:
             return BAD_REQUEST
         return super().refusal(refusal)
 
@@ -33,12 +45,12 @@ for _name, _fact, _parts in (
     (
         "FiltersHeadersWithAPage",
         "Headers of gateways are refused with a page.",
-        {"SAYS": html_answer(403, "Request blocked")},
+        {"ANSWER": html_answer(403, "Request blocked")},
     ),
     (
         "FiltersHeadersAsUnknownCodes",
         "Headers of gateways are refused in the same words as an unknown code.",
-        {"SAYS": BAD_REQUEST, "OF_UNKNOWN": 400},
+        {"ANSWER": BAD_REQUEST, "UNKNOWN_CODES_GET_BAD_REQUEST": True},
     ),
 ):
     declare_variant("stand-in", _name, _fact, Filtered, **_parts)
@@ -46,33 +58,38 @@ for _name, _fact, _parts in (
 
 @variant("stand-in")
 class MalformedTokensAreRefusedAsUnknownCodes(Filtered):
-    """A bearer that is no token of the usual length is refused in the same words as an unknown code."""
+    """A token that has not the length of the valid one is refused in the same words as an unknown code."""
 
-    SAYS, OF_UNKNOWN = BAD_REQUEST, 400
+    ANSWER = BAD_REQUEST
+    UNKNOWN_CODES_GET_BAD_REQUEST = True
 
     def respond(self, request):
         scheme, _, credential = request.header("Authorization").partition(" ")
         is_malformed = bool(scheme) and len(credential) != len(self.token)
-        return self.SAYS if is_malformed else Service.respond(self, request)
+        return self.ANSWER if is_malformed else Service.respond(self, request)
 
 
 class Nodes(Service):
-    """The sandbox as several nodes, some of which look an identifier up before they look at the token."""
+    """The sandbox as several nodes, some of which look up the code or the account before they check the token.
+
+    `looks_up_first` is true if such a node gets the request.
+    """
 
     requests = 0
 
     def __init__(self):
         super().__init__()
-        self.chance = random.Random(7)
+        self.dice = random.Random(7)
 
     def authorize(self, request, operation):
+        """Check the token. A node that looks up first refuses an unknown code or account with 404 before."""
         self.requests += 1
         if operation in ("executePix", "registerPixKey") and self.looks_up_first():
             self.look_up(operation, request.path.rsplit("/", 1)[-1])
         super().authorize(request, operation)
 
     def look_up(self, operation, identifier):
-        """Refuse an identifier that nobody has."""
+        """Raise Refusal (404) if there is no such account, or no such code."""
         with self.database.transaction() as ledger:
             if operation == "registerPixKey":
                 self.own_account(ledger, identifier)
@@ -84,8 +101,8 @@ for _name, _fact, _looks_up_first in (
     ("TwoNodesTakeTurns", "Each second request", lambda self: self.requests % 2 == 0),
     ("ThreeNodesTakeTurns", "Each third request", lambda self: self.requests % 3 == 0),
     ("OneNodeOfThreeChecksFirst", "Two requests in three", lambda self: self.requests % 3 > 0),
-    ("NodesByChance", "Now and then a request", lambda self: self.chance.random() < 0.5),
-    ("NodesRarelyByChance", "One request in ten", lambda self: self.chance.random() < 0.1),
+    ("NodesByChance", "Now and then a request", lambda self: self.dice.random() < 0.5),
+    ("NodesRarelyByChance", "One request in ten", lambda self: self.dice.random() < 0.1),
 ):
     declare_variant(
         "nodes", _name, f"{_fact} has its identifier looked up before its token.", Nodes,
@@ -116,25 +133,26 @@ class UnknownCodesGet401(Service):
 
 @variant("stand-in")
 class KnowsItsPathsInEveryForm(Service):
-    """Letter case, dot segments, encoded slashes and matrix parameters in a path make no difference; the token is
-    looked at all the same."""
+    """Letter case, dot segments, encoded slashes and matrix parameters in a path make no difference.
+
+    The token is checked all the same.
+    """
 
     def respond(self, request):
-        path = (
-            request.path.replace("/EXECUTE/PIX/", "/execute/pix/")
-            .replace("/PIX/KEYS/", "/pix/keys/")
-            .replace("/./", "/")
-            .replace("%2Fpix/", "/pix/")
-        )
-        path = path.replace("%2Fkeys/", "/keys/").partition(";")[0]
-        return super().respond(replace(request, path=path))
+        """Answer a request as if its path were written as documented: "/v1/./PIX/KEYS/ac-1;a=b" is "/v1/pix/keys/ac-1"."""
+        path = request.path.replace("/EXECUTE/PIX/", "/execute/pix/").replace("/PIX/KEYS/", "/pix/keys/")
+        path = path.replace("/./", "/")
+        path = path.replace("%2Fpix/", "/pix/").replace("%2Fkeys/", "/keys/")
+        path_without_parameters = path.partition(";")[0]
+        return super().respond(replace(request, path=path_without_parameters))
 
 
 @variant("stand-in")
 class RedirectsToItsOwnPaths(Service):
-    """A path in another form is redirected to the documented one."""
+    """A request whose path is written in another form than the documented one is redirected to /v1."""
 
     def respond(self, request):
+        """Redirect a request that may reach an operation, but has a sign of another form in its path."""
         is_odd = any(sign in request.path for sign in ("/EXECUTE/", "/KEYS/", "/./", "%2Fpix/", "%2Fkeys/", ";"))
         if is_odd and operations_reached(request.method, request.path):
             return empty_answer(308, (("Location", "/v1"),))
@@ -143,10 +161,14 @@ class RedirectsToItsOwnPaths(Service):
 
 @variant("kind")
 class AnEmptyKindIsNoKind(Service):
-    """Whoever names no type means RANDOM; null and an empty text are no type."""
+    """A registration without a key type means RANDOM. Null and an empty text are no type, either."""
 
     def key_type(self, body):
-        return super().key_type(body) if body.get("pixKeyType") else "RANDOM"
+        """The key type of a registration: RANDOM if it has none."""
+        has_type = bool(body.get("pixKeyType"))
+        return super().key_type(body) if has_type else "RANDOM"
 
     def requested_key(self, body, key_type):
-        return "" if not body.get("pixKeyType") else super().requested_key(body, key_type)
+        """The key that a registration asks for. Without a key type the service makes one, whatever key is named."""
+        has_type = bool(body.get("pixKeyType"))
+        return super().requested_key(body, key_type) if has_type else ""

@@ -194,21 +194,32 @@ class TextsOfPage(HTMLParser):
         self.feed(source)
 
     def handle_starttag(self, tag, attrs):
-        known = dict(attrs)
-        self.texts += [known[name] for name in _SAID if known.get(name)]
+        """Note the attributes that people read, and that the element is open, if it has an end tag."""
+        attributes = dict(attrs)
+        self.texts += [attributes[name] for name in _SAID if attributes.get(name)]
         if tag not in _VOID:
-            self._open.append((tag, known.get("lang") == "en"))
+            is_english = attributes.get("lang") == "en"
+            self._open.append((tag, is_english))
 
     def handle_endtag(self, tag):
-        while self._open and self._open.pop()[0] != tag:
-            pass
+        """Close the open elements up to the last one with this tag."""
+        while self._open:
+            closed_tag, _ = self._open.pop()
+            if closed_tag == tag:
+                return
 
     def handle_data(self, data):
+        """Note a text, unless it is code. It is English if an open element says so."""
         text = " ".join(data.split())
-        if not text or _CODE & {tag for tag, _ in self._open}:
+        open_tags = {tag for tag, _ in self._open}
+        is_code = bool(_CODE & open_tags)
+        if not text or is_code:
             return
-        marked = any(english for _, english in self._open)
-        (self.english if marked else self.texts).append(text)
+        is_english = any(is_english for _, is_english in self._open)
+        if is_english:
+            self.english.append(text)
+        else:
+            self.texts.append(text)
 
 
 def page_of(run, tag=PORTUGUESE, comparison=None):

@@ -24,13 +24,18 @@ STAGING = "https://staging.example.test"
 
 @pytest.fixture
 def lines_of_plan(tmp_path):
-    """Makes the lines of a plan, for a profile with these changes and for a selection of requirements."""
+    """A function that makes the lines of a plan, for a profile with these changes.
 
-    def lines(keyword="", **changes):
+    `selection` is an expression of -k, such as "executePix.token". Without it all requirements are selected.
+    """
+
+    def lines(selection="", **changes):
         profile = load(str(write_profile(tmp_path, STAGING, **changes)))
         profile = replace(profile, limits=replace(profile.limits, examples=2))
-        planned = plan_of(profile, ids_of(keyword) if keyword else None)
-        return list(plan_lines(planned, profile, "; ".join(filter(None, journal_in_words(profile)[:2])), keyword))
+        selected_ids = ids_of(selection) if selection else None
+        planned = plan_of(profile, selected_ids)
+        journal = "; ".join(filter(None, journal_in_words(profile)[:2]))
+        return list(plan_lines(planned, profile, journal, selection))
 
     return lines
 

@@ -23,6 +23,7 @@ class WaitsForASecondDeletion(SocketService):
         self._pair = threading.Barrier(2)
 
     def answer(self, connection, request):
+        """Send the answer of the sandbox. A deletion waits for another deletion before."""
         if request.method == "DELETE":
             with suppress(threading.BrokenBarrierError):
                 self._pair.wait(MEETS_WITHIN_S)

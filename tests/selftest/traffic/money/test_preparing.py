@@ -45,7 +45,7 @@ def test_without_a_key_of_known_value_the_payee_is_empty():
 
 
 class PreparesOneAtATime(SocketService):
-    """Refuses two preparations with 409 that are there at the same time: the second and the third of all."""
+    """Refuses the second and the third preparation of all with 409, because they are there at the same time."""
 
     def __init__(self):
         super().__init__()
@@ -53,6 +53,7 @@ class PreparesOneAtATime(SocketService):
         self._preparations = count(1)
 
     def answer(self, connection, request):
+        """Send the answer of the sandbox, or 409 to the second and third preparation, once both are there."""
         if next(self._preparations) in (2, 3):
             self.both_are_there.wait(HANG_LIMIT_S)
             connection.sendall(response_bytes(Response(409, b"{}", (("Content-Type", "application/json"),))))

@@ -88,15 +88,21 @@ def test_the_finding_names_the_header():
 
 
 class OpensNowAndThen(Service):
-    """The sandbox as two nodes: one of them looks a code up before it looks at the token. Which one answers, is chance."""
+    """The sandbox as two nodes, of which one looks up the code before it checks the token.
+
+    It gets a request with this probability. With a wrong token and an unknown code its answer is 404, not 401.
+    """
 
     def __init__(self, seed, probability):
         super().__init__()
-        self.chance, self.probability = random.Random(seed), probability
+        self.dice = random.Random(seed)
+        self.probability = probability
 
     def authorize(self, request, operation):
+        """Check the token of a request. Now and then look up the code of an execution before."""
         code = request.path.rsplit("/", 1)[-1]
-        if operation == "executePix" and self.chance.random() < self.probability:
+        looks_up_code_first = operation == "executePix" and self.dice.random() < self.probability
+        if looks_up_code_first:
             with self.database.transaction() as ledger:
                 if ledger.transfer(code) is None:
                     raise Refusal(404, "There is no such transaction code.")

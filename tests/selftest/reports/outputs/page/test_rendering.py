@@ -39,11 +39,14 @@ class Page(HTMLParser):
         self.text = re.sub(r"\s+", " ", self.text)
 
     def handle_starttag(self, tag, attrs):
-        known = dict(attrs)
+        """Note a tag, and what its attributes say. `references` are addresses that a browser would fetch."""
+        attributes = dict(attrs)
         self.tags.append(tag)
-        self.ids += [known["id"]] if "id" in known else []
-        self.links += [known["href"]] if "href" in known else []
-        self.references += [known[name] for name in ("src", "data", "srcset") if name in known]
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        if "href" in attributes:
+            self.links.append(attributes["href"])
+        self.references += [attributes[name] for name in ("src", "data", "srcset") if name in attributes]
 
     def handle_data(self, data):
         self.text += data
