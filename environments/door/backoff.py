@@ -257,8 +257,9 @@ class Backoff:
         if has_used_all_waits or named_time_is_too_long:
             self._kinds_given_up.add(kind)
         elif kind not in self._kinds_given_up:
+            seconds = waits[sending.times_asked_to_wait] if seconds_named is None else seconds_named
             # Also if this request is not sent again, because the requests of other threads would get the same answer.
-            self._pause(waits[sending.times_asked_to_wait] if seconds_named is None else seconds_named)
+            self._pause(seconds)
             is_sent_again = _may_be_repeated(sending, is_of_gateway=is_of_gateway)
         sending.times_asked_to_wait += 1
         if exchange.valid and not is_sent_again:

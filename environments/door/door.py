@@ -92,7 +92,7 @@ class NoteSubject(Enum):
     """What a line in the report of the run is about, see `Door.note`."""
 
     SET_UP = "the token, the codes or the keys: somebody has to look at them"
-    CUT = "an operation to which not all requests are sent"
+    NOT_ALL_SENT = "an operation to which not all requests are sent"
 
 
 class _ThreadData(threading.local):
@@ -344,9 +344,9 @@ class Door:
     def note(self, subject: NoteSubject, text: Text, operation: str = "") -> None:
         """Keep a line of text for the report.
 
-        A note about CUT says why not all requests of an operation are sent, and names the operation.
+        A note about NOT_ALL_SENT says why not all requests of an operation are sent, and names the operation.
         """
-        if subject is NoteSubject.CUT:
+        if subject is NoteSubject.NOT_ALL_SENT:
             self.unsent[text].add(operation)
         else:
             self.guard.notes.append(text)
@@ -657,7 +657,7 @@ class Door:
             return
         reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
-            self.note(NoteSubject.CUT, reason, sending.intent.operation)
+            self.note(NoteSubject.NOT_ALL_SENT, reason, sending.intent.operation)
         sending.exchange = self._exchange_of(
             sending, sending.plain_request, Failure(FailureKind.LIMIT, reason), time.time()
         )

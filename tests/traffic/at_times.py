@@ -9,7 +9,8 @@ refusal counts only under all of these conditions:
   is enough that the same request was accepted before it, and some request to the operation after it: if the path has
   a transaction code, a service with a cache may answer this code with 401 for ever.
 - The request to the same operation right before it, or right after it, was accepted, because a lock lasts longer.
-- If the request is a registration, its refusal differs from the refusal of a key that is registered already.
+- If the request is a registration, its refusal differs from the refusal of a key that is registered already, or is a
+  401, which says nothing about a key.
 - There are two such refusals, because a single refusal may come from the network.
 
 If some answers to an operation are such refusals and others are not, the answers disagree. Then the run sends the same
@@ -67,6 +68,7 @@ class Disagreement(Purpose):
 
     ONCE_MORE = "the same request again, because answers disagree"
     ANOTHER_CODE = "another code that does not exist, because answers disagree"
+    UNDOCUMENTED_PATH = "to see how an unknown path is answered, because answers disagree"
 
 
 _PURPOSES_TO_COMPARE: dict[str, tuple[Purpose, ...]] = {
@@ -92,7 +94,8 @@ def refusals_of_the_path(operation: str) -> tuple[RefusalKind, ...]:
     """The refusals by which a node of the service seems to say that it has no such endpoint: 405, 501, perhaps 404.
 
     They prove it only if other nodes (servers that take turns) answer the same request otherwise. The 404 is left out
-    for an operation that may answer it at times for another reason, such as an account that has no keys now.
+    for an operation that may answer it at times for another reason, such as an account that has no keys now. Then a 404
+    counts only if it is answered like an undocumented path (`_refusals`).
     """
     if operation in _OPERATIONS_WITH_A_STABLE_404:
         return (RefusalKind.NOT_FOUND, *_REFUSALS_OF_THE_METHOD)
@@ -110,8 +113,10 @@ def repeat_where_answers_disagree(traffic: Traffic) -> None:
     answers show whether one server of several is at fault. Sixteen are enough to see the fault twice (`_TIMES_AGAIN`).
     For an execution, another code is sent afterwards, because the service may answer one code with 401 for ever.
     """
-    for operation in operations():
-        if not traffic.may_send_to(operation) or not _answers_disagree(traffic.log, operation):
+    for operation in filter(traffic.may_send_to, operations()):
+        if _is_404_at_times(traffic.log, operation) and not _answers_of_undocumented_paths(traffic.log, operation):
+            _send_to_undocumented_paths(traffic, operation)
+        if not _answers_disagree(traffic.log, operation):
             continue
         send = _request_to_repeat(traffic, operation)
         if send is None:
@@ -133,22 +138,53 @@ def _send_same_and_another_code_in_turn(traffic: Traffic, send: Send) -> None:
         traffic.client.send("executePix", synthetic(), purpose=Disagreement.ANOTHER_CODE)
 
 
+def _is_404_at_times(log: Log, operation: str) -> bool:
+    """True if a request to an operation was answered 404, and an equal request was answered in another way.
+
+    Then one node may not know the path. The answers of undocumented paths show whether the 404 says that.
+    """
+    exchanges = [exchange for exchange in _that_should_be_accepted(log, operation) if exchange.response]
+    not_found = [exchange for exchange in exchanges if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND]
+    for refused in not_found:
+        for exchange in exchanges:
+            if _is_same_request(exchange, refused) and not indistinguishable(exchange, refused):
+                return True
+    return False
+
+
+def _send_to_undocumented_paths(traffic: Traffic, operation: str) -> None:
+    """Send a harmless request of an operation to two undocumented paths, to see how the service answers them."""
+    documented = operations()[operation]
+    path_parameter = synthetic() if documented.path_parameter else None
+    body = b"{}" if documented.method != "GET" else None
+    purpose = Disagreement.UNDOCUMENTED_PATH
+    traffic.client.send_to_siblings(operation, path_parameter, body=body, purpose=purpose)
+
+
 def _answers_disagree(log: Log, operation: str) -> bool:
     """True if some answers to an operation refuse the valid token, or say that the path is unknown, and others do not.
 
-    Only valid requests are compared, with the valid token and written in the usual way. Executions are compared even if
-    their code does not exist, because their token and path must be accepted nevertheless.
+    Only requests of `_that_should_be_accepted` are compared.
     """
     kinds = [RefusalKind.TOKEN]  # 401
     if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:  # executions and registrations
         kinds.append(RefusalKind.FORBIDDEN)  # 403; for other operations it does not count, a service may forbid a read
-    kinds += refusals_of_the_path(operation)
+    refusals = _refusals(log, operation, (*kinds, *refusals_of_the_path(operation)))
+    should_be_accepted = _that_should_be_accepted(log, operation)
+    one_is_accepted = any(_is_accepted(exchange, refusals) for exchange in should_be_accepted)
+    one_is_refused = any(map(refusals.include, should_be_accepted))
+    return one_is_accepted and one_is_refused
+
+
+def _that_should_be_accepted(log: Log, operation: str) -> list[Exchange]:
+    """The valid requests to an operation, with the valid token and written in the usual way.
+
+    Executions are among them even if their code does not exist, because their token and path must be accepted
+    nevertheless.
+    """
     requests = log.attempts(operation)
     with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.spelling]
-    should_be_accepted = [exchange for exchange in with_the_token if exchange.valid or operation == "executePix"]
-    one_is_accepted = any(_is_accepted(exchange, kinds) for exchange in should_be_accepted)
-    one_is_refused = any(_kind_of_refusal(exchange) in kinds for exchange in should_be_accepted)
-    return one_is_accepted and one_is_refused
+    return [exchange for exchange in with_the_token if exchange.valid or operation == "executePix"]
 
 
 def _request_to_repeat(traffic: Traffic, operation: str) -> Send | None:
@@ -175,7 +211,7 @@ def _request_to_repeat(traffic: Traffic, operation: str) -> Send | None:
         if not bodies or not traffic.profile.is_sandbox:
             return None
         return partial(client.send, operation, body=bodies[0], valid=True, purpose=purpose)
-    # If the path has an account, the profile has one too: only valid reads are repeated, and they name its accounts.
+    # A read of an account has answers, so that they can disagree, only if the profile has an account.
     account = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
     return partial(client.send, operation, account, valid=True, purpose=purpose)
 
@@ -213,28 +249,29 @@ class RefusedAtTimes:
 
 
 def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -> RefusedAtTimes:
-    """The requests to an operation that were refused at times, although the service accepts the same request otherwise.
+    """The requests to an operation that were refused at times, although the service accepted the same request.
 
-    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). The
-    docstring of this module has the conditions under which a refusal counts. The result is empty if fewer than two
-    refusals count.
+    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). A refusal
+    counts only if no other request was under way, and if the service accepted the same request before and after it. The
+    result is empty if fewer than two refusals count.
     """
+    refusals = _refusals(log, operation, kinds)
     sent_alone = [exchange for exchange in log.attempts(operation) if exchange.response and exchange.was_alone]
-    accepted = [exchange for exchange in sent_alone if _is_accepted(exchange, kinds)]
+    accepted = [exchange for exchange in sent_alone if _is_accepted(exchange, refusals)]
     compared = _requests_to_compare(log, operation)
     refused = []
     for exchange in compared:
-        is_refused = exchange in sent_alone and _kind_of_refusal(exchange) in kinds
+        is_refused = exchange in sent_alone and refusals.include(exchange)
         if is_refused and _is_refused_between_accepted(exchange, sent_alone, accepted):
             refused.append(exchange)
     if refused and RefusalKind.TOKEN in kinds:
-        # A refused real code proves nothing alone. After other refusals of the token it is one more of them.
+        # A real code is executed only once, so its refusal cannot be compared. It counts only beside other refusals.
         refused += _real_codes_refused(log, operation)
     if len(refused) < _FEWEST_REFUSALS:
         return RefusedAtTimes()
-    accepted_as_the_first = [exchange for exchange in accepted if _is_same_request(exchange, refused[0])]
+    accepted_like_the_first = [exchange for exchange in accepted if _is_same_request(exchange, refused[0])]
     in_order = sorted(refused, key=lambda exchange: exchange.number)  # real codes were added at the end
-    return RefusedAtTimes(in_order, len(compared), accepted_as_the_first[:1])
+    return RefusedAtTimes(in_order, len(compared), accepted_like_the_first[:1])
 
 
 def _requests_to_compare(log: Log, operation: str) -> list[Exchange]:
@@ -256,8 +293,11 @@ def _may_be_refused_as_registered(registration: Exchange, log: Log) -> bool:
     """True if the answer to a registration may say that the key is registered already.
 
     That is so if it is the same as each answer to a second registration of a registered key. For example, the service
-    answers 404 to all of them.
+    answers 404 to all of them. A 401 says that about no key. It may answer all second registrations by chance, because
+    there are few of them.
     """
+    if _kind_of_refusal(registration) is RefusalKind.TOKEN:
+        return False
     second_registrations = repeated_registrations(log)
     # A registration with this purpose has a body that cannot be read.
     names_a_key = registration.purpose is not KeptRefusal.WITH_THE_TOKEN
@@ -280,14 +320,57 @@ def _kind_of_refusal(exchange: Exchange) -> RefusalKind | None:
     return about_the_caller or refusal_kind(exchange.response)
 
 
-def _is_accepted(exchange: Exchange, kinds: Collection[RefusalKind]) -> bool:
-    """True if the service accepted the valid token of a request, and did not refuse it in one of these ways (`kinds`).
+@dataclass(frozen=True)
+class _Refusals:
+    """The answers to an operation that count as refusals of the token or of the path."""
+
+    kinds: Collection[RefusalKind]
+    """Their kinds, such as TOKEN (401)."""
+    of_undocumented_paths: Sequence[Exchange]
+    """Requests to undocumented paths. A 404 that is answered like them says that the path is unknown, too."""
+
+    def include(self, exchange: Exchange) -> bool:
+        """True if the answer of this exchange is such a refusal."""
+        kind = _kind_of_refusal(exchange)
+        if kind in self.kinds:
+            return True
+        is_compared = kind is RefusalKind.NOT_FOUND and bool(self.of_undocumented_paths)
+        return is_compared and indistinguishable(exchange, *self.of_undocumented_paths)
+
+
+def _refusals(log: Log, operation: str, kinds: Collection[RefusalKind]) -> _Refusals:
+    """The refusals of an operation that count: those of these kinds, and a 404 that says that the path is unknown.
+
+    A 404 says that if it is answered like an undocumented path, while another 404 of the operation is not. For example,
+    the service has other words for an unknown code. Without such words, a 404 may be about the code or key. It counts
+    only if `kinds` has refusals of the path.
+    """
+    undocumented: list[Exchange] = []
+    if set(_REFUSALS_OF_THE_METHOD) <= set(kinds):
+        undocumented = _answers_of_undocumented_paths(log, operation)
+    not_found = [
+        exchange for exchange in log.attempts(operation) if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND
+    ]
+    if undocumented and all(indistinguishable(exchange, *undocumented) for exchange in not_found):
+        undocumented = []
+    return _Refusals(kinds, undocumented)
+
+
+def _answers_of_undocumented_paths(log: Log, operation: str) -> list[Exchange]:
+    """The requests to undocumented paths that were answered 404, with the same HTTP method as this operation."""
+    method = operations()[operation].method
+    undocumented = [exchange for exchange in log.attempts("") if exchange.request.method == method]
+    return [exchange for exchange in undocumented if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND]
+
+
+def _is_accepted(exchange: Exchange, refusals: _Refusals) -> bool:
+    """True if the service accepted the valid token of a request, and did not refuse it in one of these ways.
 
     A refusal because of the content, such as a 400, shows that the token was accepted.
     """
     kind = _kind_of_refusal(exchange)
     is_token_accepted = kind is None or kind in _REFUSALS_AFTER_THE_TOKEN_IS_ACCEPTED
-    return exchange.credential == VALID and is_token_accepted and kind not in kinds
+    return exchange.credential == VALID and is_token_accepted and not refusals.include(exchange)
 
 
 _REFUSALS_AFTER_THE_TOKEN_IS_ACCEPTED = frozenset(
@@ -304,7 +387,7 @@ def _is_refused_between_accepted(exchange: Exchange, sent_alone: list[Exchange],
 
     - The request right before or right after it was accepted. Otherwise the service may have refused all requests for a
       while.
-    - An equal request was accepted before it, and another one after it. Then nothing in the request is the reason.
+    - Equal requests were accepted before it and after it. Then nothing in the request is the reason.
 
     For two sorts of refusals any accepted request is enough in the place of an equal one:
 

@@ -232,8 +232,8 @@ class _Executions:
         part of the door that watches real codes) keeps the remaining codes back, so that they are not wasted.
         """
         for index, code in enumerate(codes, first_index):
-            may_be_executed = self._send_with_wrong_tokens(code, self._unauthorized_by_index.get(index, []))
-            if may_be_executed:
+            is_perhaps_executed = self._send_with_wrong_tokens(code, self._unauthorized_by_index.get(index, []))
+            if is_perhaps_executed:
                 continue
             execute(code, index, plan)
             codes_are_kept_back = self._door.guard.check_if_codes_are_kept_back()
@@ -296,7 +296,7 @@ class _Executions:
             number=number_of_all - number_sent,
             in_all=number_of_all,
         )
-        self._door.note(NoteSubject.CUT, note, EXECUTE)
+        self._door.note(NoteSubject.NOT_ALL_SENT, note, EXECUTE)
         return note
 
     def _size_of_pair(self) -> int:
@@ -356,7 +356,7 @@ class _Executions:
         """
         if not self._selection_includes(*_TESTED_BY_WRONG_TOKENS):
             return {}
-        table = unauthorized_requests(self._traffic, EXECUTE)
+        all_requests = unauthorized_requests(self._traffic, EXECUTE)
         on_sandbox = self._requests_on_sandbox
         without_wrong_tokens = on_sandbox.indexes_without_wrong_tokens if on_sandbox else ()
         candidates = [index for index in range(1, plan.number_before_pair) if index not in without_wrong_tokens]
@@ -365,7 +365,8 @@ class _Executions:
             indexes = [0]
         requests_by_index = {}
         for position, index in enumerate(indexes):  # the position among the codes that get some
-            requests_by_index[index] = unauthorized_requests_for_code(table, position, number_of_codes=len(indexes))
+            requests_of_code = unauthorized_requests_for_code(all_requests, position, number_of_codes=len(indexes))
+            requests_by_index[index] = requests_of_code
         return requests_by_index
 
     def _send_with_wrong_tokens(self, code: str, requests: list[UnauthorizedRequest]) -> bool:

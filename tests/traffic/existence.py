@@ -406,8 +406,11 @@ def _judgement_of_answer_like_siblings(
 ) -> Judgement:
     """The judgement whether an endpoint exists if its answer is the same as those to undocumented paths (`siblings`).
 
-    The endpoint does not exist if the request is certainly valid. Otherwise it may exist, and refuse an invalid request
-    just like an unknown path. It does exist if a harmless invalid request gets another answer than its siblings.
+    | the request | the endpoint |
+    |---|---|
+    | It is not certainly valid, so the service may refuse it just like an unknown path. | may exist |
+    | It is valid, and a harmless invalid request gets another answer than its siblings. | exists |
+    | It is valid, and no such request is answered in another way. | does not exist |
     """
     assert exchange.response is not None
     is_valid = _find_out_if_valid(evidence, exchange, siblings)

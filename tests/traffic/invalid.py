@@ -372,32 +372,32 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     yield from _with_each_body(for_own_account, _objects_with_odd_members(members))
     yield replace(for_own_account, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_each_value_of_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
+    # For the made-up account, because a service that does not read the body may delete all keys of the account.
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
 
 
 def _deletions_without_members(case: Case, for_own_account: Case, profile: Profile) -> list[Case]:
-    """Deletions with bodies that cannot be read, or that name no key:
+    """Deletions with bodies that cannot be read, or that name no key.
 
-    | | for a made-up account | for an account of the profile |
-    |---|---|---|
-    | the profile has no account | all bodies | none |
-    | outside a sandbox | all bodies, and UNREADABLE a second time | none |
-    | on a sandbox | the kinds that are observed in every run | all bodies |
+    | profile | deletions |
+    |---|---|
+    | without an account | each body, for a made-up account (`case`) |
+    | outside a sandbox | the same; and the UNREADABLE bodies for an account of the profile (`for_own_account`) |
+    | of a sandbox | each body for an account of the profile; and those of the row above that the report observes |
 
     Outside a sandbox a service may understand such a body as a deletion of all keys of the account. So `harmless_cases`
-    (case.py) gives the deletions with an UNREADABLE body a made-up account there, before they are sent. `case` is for a
-    made-up account, and `for_own_account` for an account of the profile.
+    (case.py) replaces the account of the profile there by a made-up one, before the deletions are sent.
     """
     for_made_up_account = list(_with_each_body(case, TEXTS, NO_OBJECTS))
     if for_own_account == case:
         return for_made_up_account
-    unreadable = list(_with_each_body(for_own_account, UNREADABLE))
+    outside_a_sandbox = [*for_made_up_account, *_with_each_body(for_own_account, UNREADABLE)]
     if not profile.is_sandbox:
-        return [*for_made_up_account, *unreadable]
+        return outside_a_sandbox
     all_for_own_account = _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
-    # The same as outside a sandbox, so that the observations of both can be compared.
-    observed = filter(_is_observed, [*for_made_up_account, *unreadable])
-    return [*all_for_own_account, *observed]
+    # Also sent on a sandbox, so that the observations of runs on a sandbox and elsewhere can be compared.
+    observed_outside_a_sandbox = filter(_is_observed, outside_a_sandbox)
+    return [*all_for_own_account, *observed_outside_a_sandbox]
 
 
 def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Iterator[Case]:

@@ -222,10 +222,11 @@ def register_right_after_transfer(traffic: Traffic) -> Exchange | None:
 
 
 def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]:
-    """Groups of functions that each send one request. One group is sent right before one execution, in turn.
+    """Groups of functions that each send one request. Each execution has one group right before it.
 
-    A group is empty if the profile does not permit its requests, or if there are fewer reads; then nothing is sent
-    before that execution.
+    The first execution has the first group, and so on; after the last group it begins again. A group is empty if the
+    profile does not permit its requests, or if it permits fewer than three reads. Then nothing is sent before that
+    execution.
     """
     # `without_a_token` has one function, or none if no selected requirement is about a missing token.
     *without_a_token, with_the_token = _refusals_of_code(traffic, unknown_code)
@@ -233,7 +234,9 @@ def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]
     if traffic.may_send_to(_REGISTER):
         refused_requests.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
     reads = _reads_of_last_account(traffic)
-    first_read = reads[:1]  # such as the balance; the second and third are the keys and the entries then
-    second_read = reads[1:2]
-    third_read = reads[2:3]
+    first_read, second_read, third_read = (
+        reads[:1],
+        reads[1:2],
+        reads[2:3],
+    )  # usually the balance, the keys, the entries
     return [without_a_token, first_read, refused_requests, second_read, third_read]

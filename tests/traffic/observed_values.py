@@ -517,7 +517,8 @@ def _situation_by_code(exchange: Exchange, value: str | None, log: Log) -> Text 
 def _value_or_seen(exchange: Exchange, value: str | None) -> str | None:
     """The value, if the run prepared the transfer; only the word "seen", if the code is one of the profile.
 
-    The transfers of such codes differ from run to run, so that their situation has the value (`_situation_by_code`).
+    The codes of a profile differ from run to run, so their values cannot be compared. For them the situation has the
+    value (`_situation_by_code`), and the report only says that the situation was seen.
     """
     is_of_supplied_code = exchange.purpose is not Execution.PREPARED
     if value is not None and is_of_supplied_code:
@@ -606,7 +607,7 @@ def situation_by_number_as_type(exchange: Exchange, _log: Log) -> Text | None:
 
 
 def outcome_of_registration(exchange: Exchange, _log: Log) -> str | None:
-    """Outcome of a registration: "accepted" or "refused"; None if it may be answered otherwise in a minute."""
+    """Outcome of a registration: "accepted" or "refused"; None if it may get another answer in a minute."""
     return _accepted_or_refused(exchange) if is_evidence(exchange) else None
 
 
@@ -647,10 +648,11 @@ def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
 
 
 def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
-    """How a registration is answered whose body names another account than its path. None for any other registration.
+    """How a registration is answered whose body names another account than its path: ACCEPTED, REFUSED, LIKE_COMPLETE.
 
     It is compared with a registration with the right account, in the way in which `need_of_the_field` compares one that
-    lacks a field. LIKE_COMPLETE if both are answered alike: the account in the body seems to make no difference.
+    lacks a field. LIKE_COMPLETE if both get the same answer: the account in the body seems to make no difference. None
+    for any other registration.
     """
     if exchange.unusual != _OTHER_ACCOUNT:
         return None

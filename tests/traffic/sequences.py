@@ -165,8 +165,8 @@ def patterns_with_transfers(sequence: Sequence[Step]) -> set[Hashable]:
 def _steps_with_key_state(sequence: Sequence[Step]) -> list[_StepWithKeyState]:
     """The steps of a sequence, each with True if the key of the sequence is registered before it: (Step.DELETE, True).
 
-    For a read it is always False, because its answer does not depend on the key. Nothing is sent here: it is assumed
-    that each registration and deletion succeeds.
+    For a read it is always False, so that there are fewer patterns. Nothing is sent here: it is assumed that each
+    registration and deletion succeeds.
     """
     steps: list[_StepWithKeyState] = []
     is_registered = False
@@ -335,14 +335,14 @@ class SequenceSender:
         """
         client = self.registrar.client
         guard = client.door.guard  # decides which executions may be sent, and knows the codes that were prepared
-        count = min(1, guard.count_possible_executions())
-        if unusual and count and self.profile.is_sandbox:
+        number_of_transfers = min(1, guard.count_possible_executions())  # 0 if no further execution is permitted
+        if unusual and number_of_transfers and self.profile.is_sandbox:
             preparation = prepare_unusual_transfer(client, self.profile, unusual, self.purpose)
-            codes = guard.prepared.codes_of([preparation] if preparation else [])
+            codes = guard.prepared.codes_of([preparation]) if preparation else []
             self._prepared += codes
             if codes:
                 return preparation
-        preparations = prepare_executable_transfers(client, self.profile, count, self.purpose)
+        preparations = prepare_executable_transfers(client, self.profile, number_of_transfers, self.purpose)
         self._prepared += guard.prepared.codes_of(preparations)
         return preparations[0] if preparations else None
 
@@ -399,25 +399,25 @@ def executions_after_which_a_key_is_missing(
     the keys in a list; None if the profile does not give it.
     """
     executions: list[Exchange] = []
-    is_shown = False  # True if the last list showed the key
-    execution: Exchange | None = None  # the first one since a list showed the key
-    lists_that_lack_it = 0  # since that execution
+    was_key_listed = False  # True if a list showed the key, and no registration or deletion came after that list
+    execution_since_then: Exchange | None = None  # the first execution after the last list that showed the key
+    lists_without_the_key = 0  # after that execution
     for step, exchange in steps_sent:
         if step in (Step.REGISTER, Step.DELETE):
-            is_shown = False
-            execution = None
-        elif step in _EXECUTING_STEPS and is_shown and execution is None:
-            execution = exchange
-            lists_that_lack_it = 0
+            was_key_listed = False
+            execution_since_then = None
+        elif step in _EXECUTING_STEPS and was_key_listed and execution_since_then is None:
+            execution_since_then = exchange
+            lists_without_the_key = 0
         elif step is Step.LIST and succeeded(exchange):
             listing = Listing(exchange, key_at)
             if not listing.is_readable:
                 continue
             if listing.shows(key.key):
-                is_shown = True
-                execution = None
-            elif execution is not None:
-                lists_that_lack_it += 1
-                if lists_that_lack_it == _LISTS_THAT_LACK_A_KEY:
-                    executions.append(execution)
+                was_key_listed = True
+                execution_since_then = None
+            elif execution_since_then is not None:
+                lists_without_the_key += 1
+                if lists_without_the_key == _LISTS_THAT_LACK_A_KEY:
+                    executions.append(execution_since_then)
     return executions

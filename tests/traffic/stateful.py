@@ -121,7 +121,7 @@ class DrawnSequences:
 
         `examples` is the number of the option --examples, on which the number of sequences depends.
         """
-        from tests.traffic.drawing.step_sequences import draw_sequences  # here, because it takes a while: Hypothesis
+        from tests.traffic.drawing.step_sequences import draw_sequences  # not at the top: imports Hypothesis
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
         self._without_transfers = draw_sequences(
@@ -211,12 +211,13 @@ class DrawnSequences:
 
         The service may have been busy with other requests the first time. And a robustness requirement, such as "no
         server error", is broken only by a deviation that shows twice. Of the sequences with transfers only one is sent
-        again, with other transfers.
+        again, with new transfers, because each further one would execute transfers.
         """
         for sequence in _deviating(self._sent_with_transfers)[:1]:
-            self._send_sequence_with_transfers(sequence)
+            self._send_sequence_with_transfers(sequence)  # it also keeps the answers
         for sequence in _deviating(self._sent_without_transfers)[:_MOST_AGAIN]:
-            self._add_answers(self._send_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
+            steps_sent = self._send_sequence(sequence, self._synthetic_key())
+            self._add_answers(steps_sent, self.findings_without_transfers)
 
     def _send_sequence_with_transfers(self, sequence: Sequence[Step]) -> StepsWithAnswers:
         """Send a sequence with transfers, and keep its answers for judging. Returns the steps sent, with their answers.
@@ -238,7 +239,9 @@ class DrawnSequences:
         A short sequence explains a deviation better. Its parts are sent, each with a new key. Sequences with an
         execution are left out, because their parts would execute further transfers.
         """
-        from tests.traffic.drawing.step_sequences import search_for_shorter_sequence
+        from tests.traffic.drawing.step_sequences import (
+            search_for_shorter_sequence,
+        )  # not at the top: imports Hypothesis
 
         requests_left = _MOST_SHORTER_IN_ALL
         for findings in (self.findings_without_transfers, self.findings_with_transfers):
@@ -274,7 +277,9 @@ class DrawnSequences:
         is sent once a limit of the profile has kept a request back (`why_incomplete`).
         """
         sender = SequenceSender(self.registrar, self.profile, self.selection, purpose, key)
-        if not self.findings_without_transfers.why_incomplete and not self.findings_with_transfers.why_incomplete:
+        both_findings = (self.findings_without_transfers, self.findings_with_transfers)
+        is_limit_reached = any(findings.why_incomplete for findings in both_findings)
+        if not is_limit_reached:
             for step in sequence:
                 sender.send_step(step)
         sender.end()

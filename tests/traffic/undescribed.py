@@ -74,7 +74,7 @@ def prepare_transfers(traffic: Traffic) -> None:
 
     1. A registration is sent right after the last preparation, because a service at fault may answer the request after
        a preparation wrongly.
-    2. Each granted body is sent several times more, because one of several servers may answer it wrongly.
+    2. Each body that the service accepted is sent several times more, because one of several servers may be at fault.
     """
     for operation in traffic.operations_tested_among(*PREPARING_OPERATIONS):
         was_prepared_to_execute = traffic.log.of(operation, Preparation.TO_EXECUTE)

@@ -109,7 +109,7 @@ def type_sent(exchange: Exchange) -> str:
 def is_understood(exchange: Exchange) -> bool:
     """True if the service understood a registration and its key type, even if it did not register the key.
 
-    Then it answered 409 (conflict), because the key is registered already, or with a success. In the latter, the field
+    Then it answered 409 (conflict), because the key is registered already; or with a success, in which the field
     `Success` may be true or false.
     """
     return refusal_or_failure(exchange) is RefusalKind.CONFLICT or succeeded(exchange)

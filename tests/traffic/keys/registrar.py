@@ -339,7 +339,7 @@ class Registrar:
         """
         listing = self.read_key_list()
         if listing is not None and self._was_replaced(key, registration, listing):
-            self.keys.learn_value(key, None)  # the value in the request is not that of the registered key
+            self.keys.learn_value(key, None)  # unknown: the service made another key than the one in the request
         value = _key_in_answer(registration)
         if not _UNMASKED_KEY.fullmatch(value):
             self._learn_values_from_list()

@@ -231,9 +231,9 @@ def _send_keys_without_a_token(context: _StepContext) -> None:
     keys = context.keys_for_wrong_tokens or [context.registrar.synthetic_key()]
     without_header = [_Attempt(key, purpose, NO_HEADER) for key in keys]
     _send_and_delete(context.registrar, without_header, beside_valid_requests=True)
-    keys_but_email = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
-    with_another_token = [_Attempt(key, purpose, WRONG_TOKEN) for key in keys_but_email]
-    _send_and_delete(context.registrar, with_another_token, beside_valid_requests=True)
+    keys_of_other_types = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
+    with_wrong_token = [_Attempt(key, purpose, WRONG_TOKEN) for key in keys_of_other_types]
+    _send_and_delete(context.registrar, with_wrong_token, beside_valid_requests=True)
 
 
 def _send_other_schemes(context: _StepContext) -> None:
@@ -688,9 +688,9 @@ def _register_and_delete(
     `requests_to_send` returns requests without the valid token, which are sent between the two registrations. It is
     called only if the first registration is granted.
 
-    If the first registration is refused, lists of keys are read, to see whether the key was registered nevertheless.
-    They prove that only if the last list before the first registration could be read, and so shows that the key was
-    absent.
+    If the first registration is refused, lists of keys are read, because a service at fault may have registered the
+    key. They prove that only if the last list before the first registration could be read, and so shows that the key
+    was absent.
     """
     was_list_readable = registrar.last_list is not None  # the last list before the first registration
     seems_free = registrar.keys.seems_free(key.key)
@@ -703,7 +703,7 @@ def _register_and_delete(
     elif was_list_readable:
         _read_lists_after_refusal(registrar, first_answer)
     is_deleted = registrar.delete_key_of(first_answer)  # also True if the registration was refused
-    # A refused key may be registered nevertheless, by this run or by somebody else. Then it is not free.
+    # Although it was refused, the key may be registered: by this run or by somebody else. Then it is not free.
     return is_deleted and registrar.keys.seems_free(key.key)
 
 
@@ -764,7 +764,7 @@ def _register_random(registrar: Registrar, key: PixKey) -> Text:
                 return RANDOM_LEFT_WITHOUT_KEY_AT
             return RANDOM_LEFT_WITH_KEY_AT.of(name=name_for_commands(registrar.profile))
         answer = registrar.register(body, Registering.FIRST_TIME)
-        if listing is not None:
+        if listing is not None:  # later lists show only in comparison with it that the service made a key
             _read_lists_after_refusal(registrar, answer)
         registrar.delete_key_of(answer)
         if not is_refused_for_its_content(answer):
@@ -789,8 +789,8 @@ def _bodies_for_random(registrar: Registrar, key: PixKey) -> list[dict[str, Any]
 def _read_lists_after_refusal(registrar: Registrar, exchange: Exchange) -> None:
     """Read the list of keys twice if a registration was refused, because the service may have registered the key.
 
-    A refusal such as a 400 or 403 says that nothing was done (REFUSALS_WITHOUT_EFFECT). If two lists show the key
-    nevertheless, the service is at fault. After a conflict (409) or the answer of a gateway the key may be registered
+    A refusal such as a 400 or 403 says that nothing was done (REFUSALS_WITHOUT_EFFECT). If two lists show the key after
+    it, the service is at fault. After a conflict (409) or the answer of a gateway the key may be registered
     rightly, so the lists would prove nothing.
     """
     if refusal_or_failure(exchange) in REFUSALS_WITHOUT_EFFECT:

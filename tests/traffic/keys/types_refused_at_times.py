@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spec.answers import answer_in_words, registered
+from spec.answers import RefusalKind, answer_in_words, refusal_or_failure, registered
 from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, finding
 from spec.interface import SYNTHETIC_PREFIX
@@ -32,7 +32,6 @@ from tests.traffic.keys.purposes import (
     REGISTER,
     Registering,
     body_sent,
-    is_refused_for_its_content,
     key_sent,
     registrations_of_free_keys,
     repeated_registrations,
@@ -43,6 +42,9 @@ from tests.traffic.scenario import Traffic
 
 _FEWEST_REFUSALS = 2
 """Smallest number of refusals that counts, because a single one may be an accident."""
+_REFUSALS_OF_A_TYPE = (RefusalKind.CONTENT, RefusalKind.ENVELOPE)
+"""Refusals that may be about the key type: a 400 or 422, or a 200 with a code in the envelope that is not 0. A 404 is
+not among them, because one server of several may not know the path: another requirement is about that."""
 _MOST_TURNS = 16
 """Most times that both keys are registered in turn. If one server of three refuses the type, 69 runs of 70 see two
 refusals among so many answers."""
@@ -57,8 +59,8 @@ server of three refuses the type, 10 runs of 11 see a refusal among so many answ
 def repeat_types_refused_at_times(traffic: Traffic, registrar: Registrar) -> None:
     """For each key type that was accepted and also refused, register its key and the control key in turn.
 
-    Only types of which a selected requirement says that they are accepted are sent. Nothing is sent if the run may not
-    delete keys.
+    The control key is of another type, and shows that the account takes keys now. A type is left out if no selected
+    requirement says that it is accepted. Nothing is sent if the run may not delete keys.
     """
     if not registrar.deletes_keys:
         return
@@ -73,8 +75,9 @@ def repeat_types_refused_at_times(traffic: Traffic, registrar: Registrar) -> Non
 def _register_in_turn(registrar: Registrar, accepted: Exchange, control: Exchange) -> None:
     """Register and delete the control key, and then the key of the type that was refused, up to sixteen times.
 
-    Both registrations were accepted before. It ends if the control key is refused, if a key cannot be deleted, if
-    enough refusals count, or if the first six turns have no refusal.
+    The control key is of another type, and shows that the account takes keys now. Both registrations were accepted
+    before. The turns end if the control key is refused, if a key cannot be deleted, if enough refusals count, or if the
+    first six turns have no refusal.
     """
     key_type = type_sent(accepted)
     number_of_refusals = 0
@@ -87,7 +90,7 @@ def _register_in_turn(registrar: Registrar, accepted: Exchange, control: Exchang
             return
         answer = registrar.register(body_sent(accepted), Registering.TYPE_ONCE_MORE)
         key_is_free = registrar.delete_key_of(answer)
-        if is_refused_for_its_content(answer):
+        if _may_refuse_the_type(answer):
             number_of_refusals += 1
         has_enough_refusals = len(_refused_between_accepted(registrar.log, key_type)) >= _FEWEST_REFUSALS
         if not key_is_free or has_enough_refusals:
@@ -110,14 +113,12 @@ def _types_that_were_refused(log: Log) -> set[str]:
     That includes refusals beside other requests, although the run sent such a registration again and judges only the
     second answer. They prove nothing here, but the type is worth more requests.
     """
-    refused = [
-        exchange for exchange in log.attempts(REGISTER) if exchange.valid and is_refused_for_its_content(exchange)
-    ]
+    refused = [exchange for exchange in log.attempts(REGISTER) if exchange.valid and _may_refuse_the_type(exchange)]
     return {type_sent(exchange) for exchange in refused}
 
 
 def _accepted_of_another_type(registrar: Registrar, key_type: str) -> Exchange | None:
-    """An accepted registration of another key type that can be sent again: that of the control key.
+    """An accepted registration of another key type that can be sent again, to see whether the account takes keys.
 
     If possible, it is of a type that the service never refused. None if no other type was accepted.
     """
@@ -130,6 +131,11 @@ def _accepted_of_another_type(registrar: Registrar, key_type: str) -> Exchange |
             return exchange
         of_refused_types.append(exchange)
     return next(iter(of_refused_types), None)
+
+
+def _may_refuse_the_type(registration: Exchange) -> bool:
+    """True if the service refused a registration in a way that may be about its key type."""
+    return refusal_or_failure(registration) in _REFUSALS_OF_A_TYPE
 
 
 def _can_be_sent_again(registrar: Registrar, exchange: Exchange) -> bool:
@@ -148,18 +154,19 @@ def _can_be_sent_again(registrar: Registrar, exchange: Exchange) -> bool:
 
 @dataclass(frozen=True)
 class _Turn:
-    """Two registrations that the run sent one after the other."""
+    """Two registrations that the run sent one after the other: of the control key, and of a key of the judged type."""
 
     control: Exchange
-    """That of the control key, which the service accepted."""
+    """The registration of the control key, which is of another type. The service accepted it."""
     of_the_type: Exchange
-    """That of the key whose type was refused."""
+    """The registration of the key whose type was refused before, accepted or refused."""
 
 
 def deviation_if_type_is_refused_at_times(log: Log, key_type: str) -> Judgement | None:
-    """The deviation of a service that refuses a documented key type at times; None if too few refusals count.
+    """The deviation of a service that refuses a documented key type at times; None if fewer than two refusals count.
 
-    The module docstring has the conditions under which a refusal counts.
+    A refusal counts if the service accepted the same registration before and after it, and if it accepted a key of
+    another type right before it, so that the account takes keys.
     """
     refused = _refused_between_accepted(log, key_type)
     if len(refused) < _FEWEST_REFUSALS:
@@ -187,7 +194,7 @@ def _refused_between_accepted(log: Log, key_type: str) -> list[Exchange]:
     refused_in_between: list[Exchange] = []
     for answer in answers:
         is_in_between = first_accepted < answer.number < last_accepted
-        if is_in_between and is_refused_for_its_content(answer) and not _may_say_that_key_is_registered(answer, log):
+        if is_in_between and _may_refuse_the_type(answer) and not _may_say_that_key_is_registered(answer, log):
             refused_in_between.append(answer)
     return refused_in_between
 
@@ -195,7 +202,7 @@ def _refused_between_accepted(log: Log, key_type: str) -> list[Exchange]:
 def _turns_of(log: Log, key_type: str) -> list[_Turn]:
     """The registrations of the control key and of a key of this type that were sent in turn, in their order.
 
-    Turns in which the control key was refused are left out, and those beside another request.
+    A turn is left out if the control key (of another type) was refused, or if another request was under way.
     """
     turns: list[_Turn] = []
     control = None  # the registration right before, if it was that of the control key

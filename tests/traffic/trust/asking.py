@@ -217,7 +217,7 @@ class _Sender:
             self._send_with_the_token(answer)
         if are_only_some_refused_in_first_series(self._log, self.operation):
             for number in range(TIMES_SENT_AGAIN):
-                self.send_series(reads=1 + number % 3)
+                self.send_series(reads=1 + number % 3)  # 1, 2, 3, 1, 2
 
     def send_again_after_the_start(self) -> None:
         """Send requests without a token again if those in the first second of the run may have been let in.
@@ -253,12 +253,12 @@ class _Sender:
         A stand-in is what some services trust instead of a token, such as a group of headers. It is let in if a request
         with it is answered as if it had the valid token.
 
-        | the answer is | what is sent |
+        | answer to the stand-in | what is sent |
         |---|---|
-        | missing, or enough stand-ins are proved | nothing |
-        | that to a request without any token (the usual refusal) | nothing more than a request with the token |
-        | that to the valid token | each part of the stand-in; if no part is let in, the stand-in is proved as a whole |
-        | another refusal | each part of the stand-in: one part may be refused before the service looks at the others |
+        | none; or enough stand-ins are proved already | nothing |
+        | the same as without any token (the usual refusal) | a request with the token, and nothing more |
+        | the same as with the token | each part of the stand-in; if no part is let in, the proof for the whole one |
+        | another refusal | each part: one may be refused before the service looks at the others |
 
         A part is, for example, one half of the headers.
         """
@@ -303,7 +303,7 @@ class _Sender:
         send = partial(self.send_without_token, stand_in, Trust.STAND_IN_AGAIN)
         self._send_in_order_of_proof(stand_in.key_type, send)
         if not is_stand_in_proved_by_last_answers(self._log, self.operation) and self._together.may_send_several:
-            self._send_in_order_of_proof(stand_in.key_type, partial(self._send_beside, send))
+            self._send_in_order_of_proof(stand_in.key_type, partial(self._send_with_companion, send))
         if is_stand_in_proved_by_last_answers(self._log, self.operation):
             self._client.send("listAccounts", purpose=Trust.READ_WITH_STAND_IN, **_options_for(stand_in))
 
@@ -318,10 +318,11 @@ class _Sender:
             if not is_as_expected_if_let_in(answer, self._log):
                 return
 
-    def _send_beside(self, send: Callable[[], Exchange]) -> Exchange:
-        """Send a request at the same moment as a valid one that does nothing, and return the exchange of the former.
+    def _send_with_companion(self, send: Callable[[], Exchange]) -> Exchange:
+        """Send a request at the same moment as a companion, and return the exchange of the request.
 
-        Some services accept a request without the valid token while a valid one is under way.
+        A companion is a valid request that does nothing. Some services accept a request without the valid token while a
+        valid one is under way.
         """
         [answer] = self._together.send_each_with_a_companion(self.operation, send)
         return answer

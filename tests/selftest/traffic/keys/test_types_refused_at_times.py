@@ -53,6 +53,7 @@ REFUSALS_WITH_ANOTHER_CAUSE = {
     "refused until the end: the account may be full": log_of_turns(200, 422, 422),
     "always refused: another judgement is about that": log_of_turns(422, 422, 422),
     "a rate limit is not about the type": log_of_turns(200, 429, 429, 200),
+    "a 404 may be about the path": log_of_turns(200, 404, 404, 200),
     "a conflict says that the key is registered": log_of_turns(200, 409, 409, 200),
     "a registered key is answered alike": log_of_turns(200, 422, 422, 200, status_of_second_time=422),
     "the control key is refused, too": log_of_turns(200, 422, 422, 200, status_of_control=422),
