@@ -140,21 +140,30 @@ class Case:
         )
 
 
+def body_as_bytes(value: Any) -> bytes:
+    """The JSON text of a body, in which the infinite number of Python is written as 1e400.
+
+    JSON has no infinity. But a parser that reads numbers as doubles makes infinity of 1e400.
+    """
+    return as_bytes(value).replace(b": Infinity", b": 1e400").replace(b": -Infinity", b": -1e400")
+
+
 # -- synthetic identifiers ---------------------------------------------------------------------------------------------
 
 _SLASH = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
 """Slashes and backslashes: plain, in other widths, and percent-encoded once or more often."""
 _PLAIN = re.compile(
     r"""
-    [A-Za-z]{1,30}
-    | -?[0-9]{1,30}([.,][0-9]{1,30})?
-    | [0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{8}Z)?
-    | [0-9]{2}/[0-9]{2}/[0-9]{4}
+    \+?[A-Za-z]{1,30}
+    | [+-]?[0-9]{1,30}([.,_/-][0-9]{1,30}){0,4}
+    | [0-9]{1,30}[eE][+-]?[0-9]{1,3} | 0x[0-9]{1,30} | \u00b2
+    | ([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{2}:[0-9:.]{2,15}(Z|[+-][0-9]{2}:[0-9]{2})?
     """,
     re.VERBOSE,
 )
-"""A plain text: letters alone, a number, or a date with or without a time. At most 30 characters in a row is a choice.
-"""
+"""A plain text: letters alone, a number in any notation, a date or a time, such as "AB", "1e5" or "15/01/2026".
+
+A phone and a tax number are numbers, too. At most 30 characters in a row is a choice. `\u00b2` is a small 2 (²)."""
 _TEXTS_THAT_NAME_NOBODY = frozenset({"", *TYPES_EXCEPT_RANDOM})
 """Texts that name nobody. RANDOM is none of them, because the service would make a key for it."""
 _MEMBERS_WITHOUT_IDENTIFIER = frozenset({AMOUNT, "date", "pixKeyType", "description", "message"})
@@ -176,9 +185,8 @@ def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str
     On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are also tried. But a
     transaction code gets the prefix in any case, because a real code would move money.
     """
-    may_stay = profile.is_sandbox and operation != "executePix"
-    if may_stay and _PLAIN.fullmatch(text):
-        return text
+    if operation != "executePix":
+        return _text_that_may_be_sent(text, profile)
     return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
 
 
@@ -228,7 +236,8 @@ def _text_that_may_be_sent(text: str, profile: Profile) -> str:
     """
     without_blanks = text.strip(" \n")
     is_plain = not without_blanks or _PLAIN.fullmatch(without_blanks)
-    if profile.is_sandbox and is_plain:
+    is_account_in_another_form = text not in profile.accounts and without_blanks.lower() in profile.accounts
+    if profile.is_sandbox and (is_plain or is_account_in_another_form):
         return text
     return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
 

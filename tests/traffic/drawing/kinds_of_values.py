@@ -11,8 +11,7 @@ import unicodedata
 from typing import Any
 
 from spec.interface import SYNTHETIC_PREFIX
-from tests.traffic.case import AMOUNT, DOCUMENTED_MEMBERS, TYPES_EXCEPT_RANDOM, Case
-from tests.traffic.drawing.member_schemas import MEMBERS_OF_ANOTHER_OPERATION
+from tests.traffic.case import DOCUMENTED_MEMBERS, TYPES_EXCEPT_RANDOM, Case
 from tests.traffic.unusual_texts import LENGTHS
 
 _BOUNDS = (
@@ -45,23 +44,8 @@ def kinds_of_values(case: Case) -> _Kinds:
         kind_of_body = "a number or a boolean" if isinstance(body, int | float) else _kind_of_value(body)
         return {**kinds, "body": kind_of_body}
     missing = dict.fromkeys(DOCUMENTED_MEMBERS.get(case.operation, {}), "missing")
-    kinds_of_members = {name: _kind_of_member(case.operation, name, value) for name, value in body.items()}
+    kinds_of_members = {name: _kind_of_value(value) for name, value in body.items()}
     return {**kinds, **missing, **kinds_of_members}
-
-
-def _kind_of_member(operation: str, name: str, value: Any) -> str:
-    """The kind of the value of a member, such as "zero".
-
-    All values of a wrong type are of one kind if another operation gets each of them. Null does not count as a wrong
-    type: a service may take it for a missing member, so each operation gets it.
-    """
-    if value is None or name not in MEMBERS_OF_ANOTHER_OPERATION.get(operation, {}):
-        return _kind_of_value(value)
-    usually_a_number = name in (AMOUNT, "date")  # a date is usually in milliseconds since 1970
-    usual_type = int | float if usually_a_number else str
-    if isinstance(value, usual_type) and not isinstance(value, bool):  # Python counts booleans among the integers
-        return _kind_of_value(value)
-    return "of a wrong type"
 
 
 def _kind_of_value(value: Any) -> str:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from environments.profiles.model import Profile
 from spec.interface import SYNTHETIC_PREFIX
-from spec.json_text import as_bytes
 from tests.traffic.case import (
     Case,
+    body_as_bytes,
     synthetic_path_parameter,
     texts_with_account_of_profile,
     with_synthetic_identifiers,
@@ -46,7 +46,7 @@ def parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
             path_parameter = synthetic_path_parameter(case.operation, _part_of(draw, path_parameter), profile)
         if body:
             part_of_body = _part_of(draw, json.loads(body), whole)
-            body = as_bytes(with_synthetic_identifiers(part_of_body, case.operation, profile))
+            body = body_as_bytes(with_synthetic_identifiers(part_of_body, case.operation, profile))
         return replace(case, path_parameter=path_parameter, body=body)
 
     return parts()
