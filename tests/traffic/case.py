@@ -182,10 +182,12 @@ def synthetic_text(text: str) -> str:
 def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
     """A path parameter for a request that is drawn at random: the text with a prefix, so that it names nobody.
 
-    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are also tried. But a
-    transaction code gets the prefix in any case, because a real code would move money.
+    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are also tried. But
+    two texts get the prefix in any case: a transaction code, because a real code would move money, and the empty text,
+    because the path would be another one without its parameter.
     """
-    if operation != "executePix":
+    is_code = operation == "executePix"
+    if text and not is_code:
         return _text_that_may_be_sent(text, profile)
     return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
 
@@ -202,6 +204,7 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     | the empty text; a key type of `TYPES_EXCEPT_RANDOM` (for RANDOM the service would make a key) | stays | stays |
     | the account of the profile, in a registration | stays | stays |
     | the account of the profile, as the payer of a transfer | stays | becomes synthetic |
+    | an account of the profile in another form, such as "AC-0001" | stays | becomes synthetic |
     | a plain text: letters alone, a number or a date, such as "AB"; it may have blanks around it | stays | synthetic |
     | any other text, such as "a@b" | becomes synthetic: "pixconf-a@b" | becomes synthetic |
     | a number in an amount, a date or another member that names nobody | stays | stays |
@@ -229,14 +232,17 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
 
 
 def _text_that_may_be_sent(text: str, profile: Profile) -> str:
-    """The text with the prefix `pixconf-`, so that it names nobody. On a sandbox a plain text stays as it is.
+    """The text with the prefix `pixconf-`, so that it names nobody. On a sandbox two sorts of texts stay as they are:
 
-    A plain text is letters alone, a number or a date, such as "AB" or "2026-01-15" (`_PLAIN`). It may have blanks
-    around it, or be nothing but blanks. It may name a key or an account, but a sandbox has no real money.
+    - a plain text: letters alone, a number or a date, such as "AB" or "2026-01-15" (`_PLAIN`). It may have blanks
+      around it, or be nothing but blanks. It may name a key or an account, but a sandbox has no real money.
+    - an account of the profile in another form: "AC-0001" or "ac-0001 " for ac-0001. A service may take it for the
+      account, and then fail.
     """
     without_blanks = text.strip(" \n")
     is_plain = not without_blanks or _PLAIN.fullmatch(without_blanks)
-    is_account_in_another_form = text not in profile.accounts and without_blanks.lower() in profile.accounts
+    accounts_in_small_letters = [account.lower() for account in profile.accounts]
+    is_account_in_another_form = text not in profile.accounts and without_blanks.lower() in accounts_in_small_letters
     if profile.is_sandbox and (is_plain or is_account_in_another_form):
         return text
     return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))

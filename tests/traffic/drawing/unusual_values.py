@@ -82,11 +82,11 @@ AMOUNTS = UnusualValues(
         *(None, True, [1], {AMOUNT: 1}),
         *(0, -0.0, -0.5, 1e-7, 0.125),  # zero, with its sign; negative; not in whole cents
         *(2**31, 2**64, 1e20, math.inf, _MANY_DIGITS),  # 32 bits, 64 bits, 1e400 and 401 digits
-        *("", ONE_DIGIT, "10.50", "1,5", "1e5", "-1", "NaN"),
+        *("", ONE_DIGIT, "1,5", "1e5", "-1", "NaN"),
     ),
     with_more_examples=(
         *(MISSING, False, [], {}, [[1]], 2**53 + 1, 1e308, 0.1 + 0.2, 5e-324, 2**63, -(2**31) - 1, -1e-9),
-        *("Infinity", LETTERS, " ", " 7 ", "0x10", "1_000", "1.234,56", "9" * 20, "007", "+7", "true", "null"),
+        *("Infinity", LETTERS, "10.50", " ", " 7 ", "0x10", "1_000", "1.234,56", "9" * 20, "007", "+7", "true", "null"),
         *(DIGIT_OF_ANOTHER_SCRIPT, ALL_SPECIAL),
     ),
 )
@@ -95,24 +95,13 @@ DATES = UnusualValues(
     in_every_run=(
         *(None, True, []),
         *(0, -1, 1.5, 1_767_225_600, 2**64, 253_402_300_800_000, math.inf),  # seconds; 64 bits; the year 10000; 1e400
-        *({"date": 0}, "", "1767225600000", "15/01/2026"),
+        *({"date": 0}, "", "15/01/2026"),
         *("2026-01-15", "2026-02-30", "2024-02-29", "0000-01-01", "9999-12-31"),  # … no such day; a leap day
         *("2026-01-15T10:00:00Z", "2026-01-15T10:00:00-03:00"),
     ),
     with_more_examples=(
-        *(
-            MISSING,
-            False,
-            " ",
-            {"date": 0},
-            ["2026-01-15"],
-            {},
-            -0.0,
-            1_767_225_600_000.0,
-            2**31,
-            -62_135_596_800_001,
-            1e20,
-        ),
+        *(MISSING, False, " ", ["2026-01-15"], {}, LETTERS, "1767225600000"),
+        *(-0.0, 1_767_225_600_000.0, 2**31, -62_135_596_800_001, 1e20),
         *(_MANY_DIGITS, "2026-01-15T10:00:00", "2026-01-15T10:00:00.123456Z", "2026-01-15T24:00:00Z"),
         *("2026-01-15T23:59:60Z", "2026-01-15 10:00:00", "2026-13-01", "2026-02-29", "20260115", "1767225600"),
         *("2026-1-5", "2026/01/15", "0001-01-01", "10:00", "today", "null", ONE_DIGIT, NAME_WITH_ACCENTS, ALL_SPECIAL),
@@ -124,20 +113,20 @@ TEXTS = UnusualValues(
         *(None, True, PAYER, 0),
         *([], [LETTERS], {"AB": LETTERS}, _NESTED),
         *("", " ", LETTERS[0], f"{LETTERS}\n", f"0{ELEVEN_DIGITS}", "null", "true"),
-        *(ALL_SPECIAL, ALL_PRINTABLE, ALL_UNUSUAL, _text_of_length(129), VERY_LONG),
+        *(ALL_SPECIAL, ALL_PRINTABLE, ALL_UNUSUAL, VERY_LONG),
     ),
     with_more_examples=(
         *(MISSING, False, -0.5, 2**64, {}, [{}], [0], [[LETTERS]], {"AB": None}),
         *(f" {LETTERS} ", "undefined", "false", "0", ONE_DIGIT, "-1", "1.5", "2026-01-15"),
         *(NAME_WITH_ACCENTS, DIGIT_OF_ANOTHER_SCRIPT, "ßé漢🏦", "漢" * 100),
-        *(_text_of_length(length) for length in (33, 65, 78, 101, 141, 255, 256, 1_001, 65_537)),
+        *(_text_of_length(length) for length in (33, 65, 78, 101, 129, 141, 255, 256, 1_001, 65_537)),
     ),
 )
 """Texts: an account that is paid, a free text."""
 KEYS = UnusualValues(
     in_every_run=(
         *(value for value in TEXTS.in_every_run if value is not PAYER),
-        *("@", "AB@AB", "AB@@AB.AB", "AB AB@AB.AB", DIGIT_OF_ANOTHER_SCRIPT, f" {LETTERS} "),
+        *("@", "AB@AB", "AB@@AB.AB", "AB AB@AB.AB"),
     ),
     with_more_examples=(
         *("+", "+7", "@AB.AB", "AB@", "AB@AB.AB.", "11.444.777/0001-61", "00000000000", "1" * 14),
