@@ -128,24 +128,27 @@ class Drawing:
     def _cases_of_further_rounds(self, operation: str, seed: str, count: int) -> list[Case]:
         """Requests with several unusual members each, that not every run sends; some of them may be equal.
 
-        The first of these rounds has the values `with_more_examples`. The further ones have all unusual values, because
-        two of them may show a fault only together. Hypothesis draws whole rounds, so on a sandbox there are at least
-        `count` requests, and the caller takes the first ones. Outside a sandbox there may be fewer, because a round
-        then lacks the requests whose amount is not permitted. There are none if the operation has no body.
+        They are from rounds, which are lists of bodies in which each member has each of its values once
+        (`combining.py`). The first of these rounds has the values `with_more_examples`. The others have all unusual
+        values, because two of them may show a fault only together.
+
+        Hypothesis draws whole rounds, so on a sandbox there are at least `count` requests, and the caller takes the
+        first ones. Outside a sandbox there may be fewer, because a round then lacks the requests whose amount is not
+        permitted. There are none if the operation has no body.
         """
         unusual_values = values_by_member(operation, self._profile)
         if count < 1 or not unusual_values:
             return []
         more_values = {name: values.with_more_examples for name, values in unusual_values.items()}
-        all_values = {name: values.all for name, values in unusual_values.items()}
-        bodies_in_a_round = max(map(len, all_values.values()))
-        number_of_rounds = math.ceil(count / bodies_in_a_round)
         first_round = rounds(operation, self._profile, more_values, more_values)
-        further_rounds = rounds(operation, self._profile, all_values, all_values)
-        return [
-            *_cases_of_rounds(first_round, f"{seed} first round", 1),
-            *_cases_of_rounds(further_rounds, f"{seed} further rounds", number_of_rounds),
-        ]
+        cases = _cases_of_rounds(first_round, f"{seed} first round", 1)
+        if len(cases) < count:
+            all_values = {name: values.all for name, values in unusual_values.items()}
+            bodies_in_a_round = max(map(len, all_values.values()))
+            number_of_rounds = math.ceil(count / bodies_in_a_round)
+            further_rounds = rounds(operation, self._profile, all_values, all_values)
+            cases += _cases_of_rounds(further_rounds, f"{seed} further rounds", number_of_rounds)
+        return cases
 
     def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
         """Requests with an unusual path parameter: one for each text of `_TEXTS_FOR_PATHS`.

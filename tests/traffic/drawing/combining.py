@@ -183,14 +183,14 @@ _SIMPLE_NUMBERS = (USUAL, MISSING, None, 0, -1, ONE_DIGIT)
 """The same for a number, such as an amount or a date."""
 _ACCOUNT_OR_NONE = (USUAL, MISSING)
 """Values of the account of the profile, because a service may look it up before it reads the other members."""
-_BODIES_TO_CHOOSE_FROM = 20
+_BODIES_TO_CHOOSE_FROM = 6
 """Bodies that are drawn for each one that is chosen."""
 
 
 def combinations(operation: str, profile: Profile, seed: str, count: int) -> list[Case]:
     """Requests with a simple value in each member, such as null: as many as `count`. The same `seed` gives the same.
 
-    They are chosen from twenty times as many drawn bodies, such that together they have the most different pairs of
+    They are chosen from six times as many drawn bodies, such that together they have the most different pairs of
     values. For example, `to` is null and `description` is missing. There are none if the body has fewer than two
     members.
     """

@@ -32,7 +32,7 @@ parameter."""
 
 
 def kinds_of_values(case: Case) -> _Kinds:
-    """The kind of each value in a case (a request): {"": "7", "pixKeyType": "PHONE", "account": "missing"}.
+    """The kind of each value in a case (a request), by member: {"": "zero", "value": "negative", "account": "missing"}.
 
     The empty name means the path parameter. If the body is no object, its kind stands under the name "body". Of
     requests whose values are of the same kinds, only the first is sent.
@@ -51,9 +51,7 @@ def kinds_of_values(case: Case) -> _Kinds:
 def _kind_of_value(value: Any) -> str:
     """The kind of a value of a JSON body or a path, such as "zero" or "list with content" (an array with items).
 
-    Only one value of each kind is sent.
-
-    If a service is faulty for one value of a kind, it is probably faulty for all values of the kind.
+    Only one value of each kind is sent, because a service that is faulty for one of them is probably faulty for all.
     """
     if isinstance(value, str):
         return _kind_of_text(value)
@@ -71,7 +69,8 @@ def _kind_of_text(text: str) -> str:
     - A key type, the empty text, a short number or a date is a kind of its own, because a service may treat each of
       them in its own way. Such a kind is the text itself: "PHONE", "7", "2026-02-30".
     - The kind of any other text tells whether it has the prefix, which sorts of characters it has, and which of the
-      lengths in `LENGTHS` it reaches: "pixconf-Ll in ASCII, at least 255 characters" for 255 small letters.
+      lengths in `LENGTHS` it reaches: "pixconf-Ll in ASCII, at least 255 characters" for 255 small letters, whose
+      category in Unicode is Ll.
     """
     if text in TYPES_EXCEPT_RANDOM or text == "" or _SHORT_NUMBER_OR_DATE.fullmatch(text):
         return text
@@ -90,9 +89,9 @@ def _sort_of_character(character: str) -> str:
 def _kind_of_number(number: float) -> str:
     """The kind of a number: "zero", "negative", or the type and size of a positive one, such as "int of size 1".
 
-    The size tells how many of the bounds in `_BOUNDS` (less than a cent, a thousand, 32 bits and so on) are below the
-    number: one for 12, and all for 2**64. The type is "int", "float" or, for a number such as 0.125 that is not in
-    whole cents, "fraction of a cent".
+    The size is the number of bounds in `_BOUNDS` below the number. The first bound is 0.005, and the second one is
+    1,000. So 0.001 has the size 0, and 12 has the size 1. The type is "int", "float" or, for a number such as 0.125
+    that is not in whole cents, "fraction of a cent".
     """
     if number == 0:
         return "zero"

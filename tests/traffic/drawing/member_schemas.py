@@ -35,9 +35,9 @@ JsonSchema = dict[str, Any]
 _NO_TEXT: tuple[Any, ...] = (None, 0, [])
 """Values that are no text. The coverage phase adds a negative number, false, an array with items and an empty object.
 """
-_ACCOUNT_OF_PROFILE: JsonSchema = {"enum": [None, "", ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG]}
-"""The member that usually names an account of the profile. A service looks the account up, so few values show more than
-that it is unknown."""
+_UNUSUAL_ACCOUNT: JsonSchema = {"enum": [None, "", ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG]}
+"""The unusual values of a member that usually names an account of the profile. A service looks the account up, so few
+values show more than that it is unknown."""
 _TEXT: JsonSchema = {
     "enum": [
         *_NO_TEXT,
@@ -98,7 +98,11 @@ key alone, because the other members are usual or documented there."""
 
 
 def schemas_of_covered_member(operation: str, name: str, usual_value: Any, profile: Profile) -> Sequence[JsonSchema]:
-    """The JSON schemas of the values that the coverage phase tries in a member. The first one has the usual value."""
+    """The JSON schemas of the values that the coverage phase of Schemathesis tries in a member of a body.
+
+    The first schema has the usual value alone. There is no other one if the member is not tried alone
+    (`MEMBERS_NOT_TRIED_ALONE`).
+    """
     if name in MEMBERS_NOT_TRIED_ALONE.get(operation, ()):
         return [{"enum": [usual_value]}]
     return [{"enum": [usual_value]}, *_schemas_of_unusual_values(operation, name, usual_value, profile)]
@@ -133,7 +137,7 @@ def _schemas_of_unusual_values(operation: str, name: str, usual_value: Any, prof
     if name == "date":
         return _DATE
     if name in members_with_account_of_profile(operation, profile):
-        return [_ACCOUNT_OF_PROFILE]
+        return [_UNUSUAL_ACCOUNT]
     return [_TEXT] if isinstance(usual_value, str) else [_NUMBER]
 
 

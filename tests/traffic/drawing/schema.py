@@ -70,7 +70,7 @@ for _name, _strategy in _FORMATS.items():
     schemathesis.openapi.format(_name, _strategy)
 _DRAWN_TEXTS: list[JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
 """The JSON schemas of these texts."""
-_OTHER_TYPES: JsonSchema = {"enum": [True, False, -1, [], [None], {}]}
+_OTHER_JSON_TYPES: JsonSchema = {"enum": [True, False, -1, [], [None], {}]}
 """Values of all types but text. The coverage phase has such values by itself, but drawn bodies that keep the schema do
 not. Arrays and objects of any depth are left out, because to draw them would take most of the time."""
 
@@ -109,7 +109,7 @@ def _drawn_member_schema(operation: str, name: str, usual_value: Any, profile: P
     """
     if is_key_type(operation, name):
         return {"enum": list(TYPES_EXCEPT_RANDOM)}
-    schemas = [*schemas_of_member(operation, name, usual_value, profile), *_DRAWN_TEXTS, _OTHER_TYPES]
+    schemas = [*schemas_of_member(operation, name, usual_value, profile), *_DRAWN_TEXTS, _OTHER_JSON_TYPES]
     if operation == "registerPixKey":
         schemas = [{"type": "string", "anyOf": schemas}]
     return {"anyOf": schemas, "examples": [usual_value]}
@@ -138,6 +138,7 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
     return {
         ALL_MEMBERS: _schema_without_other_members(drawn, required=True),
         ANY_MEMBERS: _schema_without_other_members(drawn, required=False),
+        # All members are there, and the coverage phase itself makes one of them unusual at a time.
         ONE_UNUSUAL_MEMBER: _schema_without_other_members(covered, required=True),
     }
 
@@ -224,8 +225,8 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
     def map_case(context: Any, case: SchemaCase[Any]) -> SchemaCase[Any]:
         """The drawn request, in which all accounts, keys and codes in path and body are replaced by made-up ones.
 
-        The usual path parameter stays, because it can do no harm. But in a read it is replaced: a read with the usual
-        path parameter is valid, and valid reads are sent anyway.
+        The usual path parameter stays, because it was chosen such that it can do no harm (`example_of_path_parameter`).
+        But in a read it is replaced: a read with the usual path parameter is valid, and valid reads are sent anyway.
         """
         operation = _operation_of(case)
         for name, value in case.path_parameters.items():

@@ -208,7 +208,7 @@ def pairs_of(body):
 
 
 def test_combinations_have_most_pairs_of_simple_values():
-    """Thirty requests that combine simple values have at least nine of ten pairs that a body can have.
+    """Thirty requests that combine simple values have at least four of five pairs that a body can have.
 
     For example, in one of them `to` is null and `description` is missing. A body for `transferInternal` has five
     members: two values of the payer, five of each of two texts, and six of each of two numbers.
@@ -218,7 +218,7 @@ def test_combinations_have_most_pairs_of_simple_values():
     for body in bodies_of(combinations("transferInternal", SANDBOX, "1", 30)):
         pairs |= pairs_of(body)
 
-    assert len(pairs) >= 0.9 * possible_pairs
+    assert len(pairs) >= 0.8 * possible_pairs
 
 
 def test_one_member_has_no_combinations():
