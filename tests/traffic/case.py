@@ -464,12 +464,19 @@ def _key_may_be_undeletable(leaves: Iterable[_Leaf]) -> bool:
     """True if a service may register a key for this body that no deletion can name afterwards.
 
     `leaves` are the texts and numbers in the body, with their paths. A key may be too long or have control characters,
-    for instance. If the body has no key, the service may register an empty one.
+    for instance. It may also be an array or an object, of which a service makes a text in its own way. If the body has
+    no key, the service may register an empty one.
     """
     texts = [(path, leaf) for path, leaf in leaves if isinstance(leaf, str)]
     # A text that is the whole body has an empty path. A service may read it as the key.
-    keys = [text for path, text in texts if not path or _may_name_somebody(path)]
-    return not keys or any(map(_UNDELETABLE_KEY.fullmatch, keys))
+    keys_with_paths = [(path, text) for path, text in texts if not path or _may_name_somebody(path)]
+    if not keys_with_paths:
+        return True
+    for path, text in keys_with_paths:
+        is_inside_another_value = len(path) > 1
+        if is_inside_another_value or _UNDELETABLE_KEY.fullmatch(text):
+            return True
+    return False
 
 
 def _may_name_somebody(path: JsonPath) -> bool:

@@ -171,7 +171,7 @@ def test_kinds_of_invalid_requests_that_the_limit_kept_back_are_named(service_an
     message = messages["transferP2p.serverError"]
 
     assert message.startswith(f"not sent, as limits.transfers ({LIMIT}) is spent: body: ")
-    assert "; Content-Type: missing; query: " in message
+    assert "; Content-Type: missing; Authorization: " in message
     assert message.endswith("; generated requests")
     assert {messages[f"transferP2p.{ending}"] for ending in ROBUSTNESS} == {message}
 
