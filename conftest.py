@@ -296,9 +296,11 @@ class ConformanceRun:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_terminal_summary(self) -> Generator[None, object, object]:
-        """Let pytest and its plugins print their summaries, such as the one of --durations, which the user asked for.
+        """Let plugins print the summaries that the user asked for, such as the slowest tests (--durations).
 
-        Before and after this hook pytest is silent, because the suite prints the results of the tests.
+        The list of failures is not printed, because the suite prints the results itself. In pytest a wrapper of this
+        hook prints that list, before and after all other summaries. `trylast` makes this wrapper the innermost one, so
+        pytest may print only while the other summaries are made.
         """
         self._pen.let_pytest_print()
         try:

@@ -19,6 +19,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from typing import Any
 
 from environments.command_line import CommandParser
 from environments.commands import CLEAN, INCOMPLETE, INTERRUPTED, UNREACHABLE, WRONG_USE, report_error
@@ -89,7 +90,9 @@ def _show_journal(profile: Profile | None, code_to_settle: str | None) -> int:
         return CLEAN
     lines, why_no_code_is_sent = journal_lines(profile)
     print_lines(lines)
-    return report_error(why_no_code_is_sent, INCOMPLETE) if why_no_code_is_sent else CLEAN
+    if why_no_code_is_sent:
+        return report_error(why_no_code_is_sent, INCOMPLETE)
+    return CLEAN
 
 
 @contextmanager
@@ -142,28 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     profile = CommandParser(add_help=False)
     profile.add_argument("environment", metavar="NAME", help="the profile environments/NAME.yaml, or a path")
 
-    new = commands.add_parser("new", parents=[profile], help="write a profile", description=_NEW)
-    new.add_argument("--base-url", required=True, metavar="URL", help="address of the service, without /v1")
-    new.add_argument(
-        "--account", action="append", default=[], metavar="ID", help="account that the token may see; may be repeated"
-    )
-    new.add_argument("--ca-bundle", metavar="FILE", help="authority that signed the certificate of the service, as PEM")
-    new.add_argument(
-        "--limit",
-        action="append",
-        default=[],
-        metavar="NAME=N",
-        help="one of the limits, such as rate=5; may be repeated",
-    )
-    new.add_argument(
-        "--prepare-with",
-        choices=PREPARING_OPERATIONS,
-        metavar="OPERATION",
-        help=f"permit this operation, and prepare transfers with it: {', '.join(PREPARING_OPERATIONS)}",
-    )
-    new.add_argument("--count", type=int, metavar="N", help="prepare N transfers with it (default: 1)")
-    new.add_argument("--force", action="store_true", help="replace an existing profile, of which only tls is kept")
-
+    _add_new(commands, profile)
     check = commands.add_parser(
         "check",
         parents=[profile],
@@ -187,6 +169,31 @@ def _parser() -> argparse.ArgumentParser:
     for command in (check, cleanup, journal):
         command.add_argument("--base-url", metavar="URL", help="use this address in place of that of the profile")
     return parser
+
+
+def _add_new(commands: Any, profile: CommandParser) -> None:
+    """Add the command `new` to the parser of the command line. `profile` has the argument that names a profile."""
+    new = commands.add_parser("new", parents=[profile], help="write a profile", description=_NEW)
+    new.add_argument("--base-url", required=True, metavar="URL", help="address of the service, without /v1")
+    new.add_argument(
+        "--account", action="append", default=[], metavar="ID", help="account that the token may see; may be repeated"
+    )
+    new.add_argument("--ca-bundle", metavar="FILE", help="authority that signed the certificate of the service, as PEM")
+    new.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="one of the limits, such as rate=5; may be repeated",
+    )
+    new.add_argument(
+        "--prepare-with",
+        choices=PREPARING_OPERATIONS,
+        metavar="OPERATION",
+        help=f"permit this operation, and prepare transfers with it: {', '.join(PREPARING_OPERATIONS)}",
+    )
+    new.add_argument("--count", type=int, metavar="N", help="prepare N transfers with it (default: 1)")
+    new.add_argument("--force", action="store_true", help="replace an existing profile, of which only tls is kept")
 
 
 if __name__ == "__main__":

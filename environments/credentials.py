@@ -51,9 +51,11 @@ _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 def protect_secrets() -> None:
     """Prepare the process before it reads any secret: switch core dumps off, and refuse dangerous settings.
 
-    A core dump is a file with the memory of a crashed process. Raises ProfileError for an environment variable that
-    names another service than the profile, for one that makes libraries write secrets to files, and if Python ignores
-    assertions, because libraries rely on them.
+    A core dump is a file with the memory of a crashed process. Raises ProfileError in three cases:
+
+    - Python ignores assertions, on which libraries rely.
+    - An environment variable names another service than the profile.
+    - An environment variable makes libraries write secrets to files.
     """
     if sys.flags.optimize:
         raise ProfileError("Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O")
@@ -233,7 +235,7 @@ def _output_of_token_command(profile: Profile, command: tuple[str, ...]) -> str:
     """
     secret_names = _secret_variables_of(profile)
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             command, cwd=profile.path.absolute().parent,
             env={name: value for name, value in os.environ.items() if name not in secret_names},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -242,7 +244,7 @@ def _output_of_token_command(profile: Profile, command: tuple[str, ...]) -> str:
     except (OSError, ValueError, subprocess.SubprocessError):
         why = f"failed, or took more than {COMMAND_TIMEOUT:g} seconds; run it by hand: its output is never shown here"
         raise _profile_error(profile, f"auth.token_command: {why}") from None
-    return ended.stdout.decode(errors="replace").strip()
+    return process.stdout.decode(errors="replace").strip()
 
 
 def _profile_error(profile: Profile, why: str) -> ProfileError:

@@ -59,7 +59,7 @@ class Secrets:
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
         """Begin with the values that the profile (the settings of the run) lists, and without a token.
 
-        `listed` has these values, by the name that replaces them in outputs: `{"account": ["0001"]}`.
+        `listed` has these values, by the name that replaces them in outputs: `{"account": ["0001"], "code": ["T1"]}`.
         """
         self.known: list[Known] = []
         """Every value that is hidden in outputs. It only grows, because an output may still have an old value."""
@@ -68,8 +68,9 @@ class Secrets:
                 self.known.append(Known(name, value, number=number))
         self.tokens: list[str] = []
         """The access tokens of the run. The last one is sent."""
-        self._codes: frozenset[str] = frozenset()
-        self._count_at_last_search = 0  # number of values in `known` when `_codes` was made
+        self._collected_codes: frozenset[str] = frozenset()
+        """The result of `codes`: all transaction codes in `known`. It is kept until `known` has more values."""
+        self._values_at_collection = 0  # number of values in `known` when the codes were collected
 
     def token(self) -> str:
         """The access token to be sent, without the word "Bearer": the newest one; empty if there is none."""
@@ -81,10 +82,12 @@ class Secrets:
 
         The set is made again only after a value was added to the list, because it is needed for each request.
         """
-        if self._count_at_last_search != len(self.known):
-            self._count_at_last_search = len(self.known)
-            self._codes = frozenset(secret.value for secret in self.known if secret.name == CODE and secret.value)
-        return self._codes
+        number_of_values = len(self.known)
+        if self._values_at_collection != number_of_values:
+            codes = [secret.value for secret in self.known if secret.name == CODE]
+            self._collected_codes = frozenset(code for code in codes if code)
+            self._values_at_collection = number_of_values  # last: another thread may read the codes meanwhile
+        return self._collected_codes
 
     def learn(self, name: str, *values: str) -> None:
         """Hide these values, such as keys and codes, in all outputs from now on. `name` replaces them: `<key>`."""

@@ -33,8 +33,8 @@ def place_of(trace: TracebackType | None) -> str:
     own_frames = [frame for frame in frames if ".venv" not in Path(frame.filename).parts]
     if not own_frames:
         return ""
-    last = own_frames[-1]
-    return f" ({Path(last.filename).relative_to(_ROOT)}:{last.lineno})"
+    last_frame = own_frames[-1]
+    return f" ({Path(last_frame.filename).relative_to(_ROOT)}:{last_frame.lineno})"
 
 
 def _end_with_one_line(type_: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
@@ -46,10 +46,10 @@ def _end_with_one_line(type_: type[BaseException], error: BaseException, trace: 
     if issubclass(type_, KeyboardInterrupt):
         print("error: interrupted", file=sys.stderr, flush=True)
         raise SystemExit(_INTERRUPTED)
-    what = f"{type_.__name__}{place_of(trace)}: a fault of the suite, and no verdict on the service"
+    cause = f"{type_.__name__}{place_of(trace)}: a fault of the suite, and no verdict on the service"
     if isinstance(error, OSError) and error.errno in _ERRORS_OF_A_FULL_DISK:
-        what = f"the output cannot be written: {error.strerror}"
-    print(f"error: {what}", file=sys.stderr, flush=True)
+        cause = f"the output cannot be written: {error.strerror}"
+    print(f"error: {cause}", file=sys.stderr, flush=True)
     raise SystemExit(_INTERNAL_ERROR)
 
 

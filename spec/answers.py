@@ -66,6 +66,15 @@ def member_named(members: Mapping[str, Any], name: str) -> tuple[str, Any] | Non
     return None if name_in_answer is None else (name_in_answer, members[name_in_answer])
 
 
+def value_named(members: Mapping[str, Any], name: str) -> Any:
+    """The value of the member of a JSON object with that name, or with a misspelling of it; None if there is none."""
+    member = member_named(members, name)
+    if member is None:
+        return None
+    _, value = member
+    return value
+
+
 def envelope_of(response: Response | None) -> Mapping[str, Any]:
     """The envelope (the JSON object of an answer, with `code` and `data`); empty if the body is no JSON object."""
     value = response.json.value if response is not None else None
@@ -74,10 +83,7 @@ def envelope_of(response: Response | None) -> Mapping[str, Any]:
 
 def data_of(response: Response | None) -> Mapping[str, Any] | None:
     """The object under `data` in the envelope, or under a misspelling such as `Data`; None if there is none."""
-    member = member_named(envelope_of(response), "data")
-    if member is None:
-        return None
-    _, value = member
+    value = value_named(envelope_of(response), "data")
     return value if isinstance(value, dict) else None
 
 
@@ -213,7 +219,7 @@ def code_of(response: Response) -> int | None:
 
     An integer with more than 1,000 digits gives -1, because callers only ask whether it is 0 or a known code.
     """
-    _, code = member_named(envelope_of(response), "code") or ("", None)
+    code = value_named(envelope_of(response), "code")
     if not is_integer(code):
         return None
     return int(code) if isinstance(code, Decimal) else -1  # any other integer is a HugeNumber
@@ -569,10 +575,7 @@ def _filled_members(members: Mapping[str, Any]) -> set[str]:
     """Names of the documented members of an execution result that an object has with a value (not null, empty or 0)."""
     filled = set[str]()
     for field in operations()["executePix"].result:
-        member = member_named(members, field.name)
-        if member is None:
-            continue
-        _, value = member
+        value = value_named(members, field.name)
         if value not in (None, "", 0):
             filled.add(field.name)
     return filled

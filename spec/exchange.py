@@ -186,7 +186,10 @@ class Response:
 
     @property
     def content(self) -> tuple[bytes, int]:
-        """The body as it is stored, and a size: 0 if it is stored as it came, its real size if it is compressed."""
+        """The body as it is stored, and a size: 0 if it is stored as it came, its real size if it is compressed.
+
+        The suite itself compresses bodies of more than LARGE bytes (`Packed`), to save memory.
+        """
         content: tuple[bytes, int] = vars(self)["body"]  # where the descriptor `Packed` stores the two
         return content
 
@@ -198,9 +201,13 @@ class Response:
 
     @property
     def start(self) -> bytes:
-        """The first LARGE bytes of the body, in which texts are searched. No more of a large body is decompressed."""
+        """The first LARGE bytes of the body, or the whole body if it is shorter. Texts are searched only in them.
+
+        Only a longer body is stored compressed (`Packed`). No more than its first LARGE bytes are decompressed.
+        """
         content, size_if_packed = self.content
-        return zlib.decompressobj().decompress(content, LARGE) if size_if_packed else content
+        is_compressed = size_if_packed > 0
+        return zlib.decompressobj().decompress(content, LARGE) if is_compressed else content
 
     def header(self, name: str) -> str:
         """The value of the first header of that name, in any letter case; the empty string if there is none."""

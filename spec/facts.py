@@ -132,13 +132,13 @@ def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[
     types_before = _types_by_pointer(was)
     types_after = _types_by_pointer(now)
     for pointer in sorted({*types_before, *types_after}):  # the answer as a whole, the empty pointer, comes first
-        old = _types_that_matter(_types_at(pointer, types_before))
-        new = _types_that_matter(_types_at(pointer, types_after))
-        contradict_each_other = bool(old and new) and old.isdisjoint(new)
+        old_types = _types_that_matter(_types_at(pointer, types_before))
+        new_types = _types_that_matter(_types_at(pointer, types_after))
+        contradict_each_other = bool(old_types and new_types) and old_types.isdisjoint(new_types)
         # A link such as `next` is a text on the first page of a list and absent on the last one. That is no change of
         # the service.
-        if contradict_each_other and not _is_link_to_a_page(pointer, old | new):
-            yield pointer, old, new
+        if contradict_each_other and not _is_link_to_a_page(pointer, old_types | new_types):
+            yield pointer, old_types, new_types
             if pointer == ANSWER:
                 break
 

@@ -65,20 +65,21 @@ class Finding:
     def got(self) -> Text:
         """What the service answered instead, such as "204".
 
-        Some codes have no template `got`. Then it is the whole sentence of the finding (`says`).
+        findings.yaml has the templates for each code of a finding, such as `status`. Some codes have no template `got`,
+        only a whole sentence (`says`). Then the sentence is returned.
         """
         part = "got" if "got" in templates()[self.code] else "says"
-        return self._in_context(self._filled(part))
+        return self._with_remark(self._filled(part))
 
     @property
     def statement(self) -> Text:
         """Sentence of the finding, such as "expected status 200, got 204", without the request that shows it."""
         if "says" in templates()[self.code]:  # the code has a whole sentence of its own
-            return self._in_context(self._filled("says"))
+            return self._with_remark(self._filled("says"))
         text = say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
-        return self._in_context(text)
+        return self._with_remark(text)
 
-    def _in_context(self, text: Text) -> Text:
+    def _with_remark(self, text: Text) -> Text:
         """The text of the finding, followed by a remark in parentheses such as "(in 2 of 9 answers)".
 
         There is a remark if the deviation shows only while other requests are in flight, or only in some answers.

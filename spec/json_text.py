@@ -253,7 +253,9 @@ def is_nested_deeper_than(levels: int, body: bytes) -> bool:
 def _exceeded_limit(text: str) -> Text:
     """The limit of the suite that a JSON text exceeds, such as "more than 100000 values"; empty if there is none.
 
-    It is found before the text is parsed, because parsing would take the memory that the limit saves.
+    It is found before the text is parsed, because parsing would take the memory that the limit saves. So values are not
+    counted, but estimated from commas, strings and brackets. Some texts with fewer values are taken for too large: an
+    object of 70,000 members that are empty objects, or a string of 100,001 commas.
     """
     # Each string has at least one quotation mark and each further value a comma. So a text within both numbers cannot
     # reach the number of strings at which the loop below gives up.
@@ -270,8 +272,8 @@ def _exceeded_limit(text: str) -> Text:
             depth -= 1
         if depth > MAX_DEPTH:
             return say("nested deeper than {most} levels", most=MAX_DEPTH)
-        # At most two strings for each value: a member has a name, and may have a text as its value. Brackets are
-        # counted with the strings, because an array or object is a value, too.
+        # Most values take at most two strings or brackets: a member has a name, and may have a text as its value. An
+        # object in an array has two brackets.
         if count > 2 * MAX_VALUES:
             return too_many_values
     return too_many_values if text.count(",") > MAX_VALUES else ""

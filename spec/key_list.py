@@ -432,9 +432,9 @@ def _with_placeholders(value: Any, key: str) -> str:
         if len(value) < _LONG:  # a short text such as `v2` is no time and no identifier
             return value
         return VARYING.sub("#", value)
-    # A large number may be a time in seconds since 1970. A HugeNumber has more than 1,000 digits.
-    is_large = abs(value) >= _LARGE if isinstance(value, Decimal) else isinstance(value, HugeNumber)
-    return "#" if is_large else str(value)
+    is_large = isinstance(value, Decimal) and abs(value) >= _LARGE  # perhaps a time in seconds since 1970
+    has_thousands_of_digits = isinstance(value, HugeNumber)
+    return "#" if is_large or has_thousands_of_digits else str(value)
 
 
 # -- keys that are masked or cut ----------------------------------------------------------------------------------

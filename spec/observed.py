@@ -152,7 +152,7 @@ _Fingerprint = tuple[object, ...]
 
 Two answers with equal fingerprints differ at most in numbers, and in the path of the request if they repeat it."""
 _HEAD_OF_A_FINGERPRINT = 3
-"""Elements at the begin of a fingerprint that must be equal in all answers: status, media type and code."""
+"""Elements at the start of a fingerprint that must be equal in all answers: status, media type and code."""
 
 
 def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
@@ -207,8 +207,8 @@ a few MB. Ordinary answers have up to 1,000 bytes. The number is a choice."""
 def _make_fingerprint(exchange: Exchange, response: Response) -> _Fingerprint:
     """Status, media type, code, a digest of the end of a large body, and each word of the start of the body.
 
-    In the body each part of the path of the request is replaced by `·`, and each number by `#`, because these differ
-    between two answers that are otherwise the same.
+    In the body each part of the path of the request is replaced by `·`, and each number by `#`. These differ between
+    two answers that are otherwise the same.
     """
     text = response.start.decode("utf-8", "replace")
     for part in _parts_of_path(exchange):
@@ -235,10 +235,10 @@ def _digest_without(path_parts: tuple[str, ...], packed_body: bytes) -> bytes:
 
     `packed_body` is the compressed body.
     """
-    rest = zlib.decompress(packed_body)[LARGE:]
+    rest_of_body = zlib.decompress(packed_body)[LARGE:]
     for part in path_parts:
-        rest = rest.replace(part.encode(), b"")
-    return sha256(rest.translate(None, _HEX_DIGITS)).digest()
+        rest_of_body = rest_of_body.replace(part.encode(), b"")
+    return sha256(rest_of_body.translate(None, _HEX_DIGITS)).digest()
 
 
 _SHORTEST_PART = 3

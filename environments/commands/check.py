@@ -27,7 +27,8 @@ from spec.answers import RefusalKind, answer_in_words, is_granted, refusal_or_fa
 from spec.exchange import VALID, FailureKind
 
 Line = tuple[int, str]
-"""The exit status that a run would have for this reason, and a line about it."""
+"""The exit status that a run would have for this reason, and a line about it. The status is CLEAN (0) for a line that
+only informs: a run could begin nevertheless."""
 _LINES_ABOUT_ACCOUNT_LIST: dict[object, Line] = {
     None: (CLEAN, "token: {} to listAccounts"),  # a success
     RefusalKind.GATEWAY: (UNREACHABLE, "not ready: the service answers {} to listAccounts; it may be starting"),
@@ -69,17 +70,14 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
     The lines are about the profile, the journal (the file with the transaction codes that runs sent), keys and
     transfers of earlier runs, the service, and what the profile lacks.
     """
-    yield (
-        CLEAN,
-        f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'not a'} sandbox",
-    )
-    if profile.redirection_note is not None:  # the user gave another address with --base-url
-        # The note is a text if --base-url changed more than the address, else it is empty.
-        yield CLEAN, profile.redirection_note or f"--base-url: {profile.base_url} is not the address of the profile"
+    yield from _about_the_profile(profile)
     # The journal is read before `open_client` is called, which removes the environment variable with its secret key.
     journal, trouble, sent_before = journal_in_words(profile)
-    if "execute" in profile.allow and not profile.is_sandbox:  # only then a run needs the journal
-        yield INCOMPLETE if trouble else CLEAN, f"journal: {trouble or journal}"
+    needs_journal = "execute" in profile.allow and not profile.is_sandbox
+    if needs_journal and trouble:
+        yield INCOMPLETE, f"journal: {trouble}"
+    elif needs_journal:
+        yield _remark(f"journal: {journal}")
     try:
         if profile.base_url != EMBEDDED:
             # Not for the sandbox inside the suite: it needs no variables, and its keys are gone when it stops.
@@ -92,11 +90,26 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
     except UnreachableError as error:
         yield UNREACHABLE, f"error: {error}"
     except ProfileError as error:
-        yield from ((WRONG_USE, f"error: {problem}") for problem in error.problems)
+        for problem in error.problems:
+            yield WRONG_USE, f"error: {problem}"
     # Only on a sandbox a run executes a transfer twice, and only one that it prepared itself: it may move money again.
     if profile.is_sandbox and "execute" in profile.allow and profile.transactions.prepare is None:
-        yield CLEAN, "not judged: a repeated execution, because the run prepares no transfer: set transactions.prepare"
-    yield from ((INCOMPLETE, f"not exercised: {reason}") for reason in reasons_for_incomplete_run(profile, sent_before))
+        yield _remark(
+            "not judged: a repeated execution, because the run prepares no transfer: set transactions.prepare"
+        )
+    for reason in reasons_for_incomplete_run(profile, sent_before):
+        yield INCOMPLETE, f"not exercised: {reason}"
+
+
+def _about_the_profile(profile: Profile) -> Iterator[Line]:
+    """A line that says whether the target is a sandbox, and one about another address that the user gave."""
+    target = "a sandbox" if profile.is_sandbox else "not a sandbox"
+    yield _remark(f"profile: {shown(profile.path)} is valid; its target is {target}")
+    address_was_replaced = profile.redirection_note is not None  # by --base-url
+    if address_was_replaced:
+        # The note is a text if --base-url changed more than the address, else it is empty.
+        note = profile.redirection_note or f"--base-url: {profile.base_url} is not the address of the profile"
+        yield _remark(note)
 
 
 def _about_keys(profile: Profile) -> Iterator[Line]:
@@ -110,7 +123,7 @@ def _about_keys(profile: Profile) -> Iterator[Line]:
     command = f"python -m environments cleanup {name_for_commands(profile)}"
     line = f"keys left by earlier runs: {len(keys)}; {command} lists them"
     if all(key.value for key in keys):
-        yield CLEAN, line
+        yield _remark(line)
     else:
         yield INCOMPLETE, f"{line}; while the value of one is not known, no RANDOM key is registered"
 
@@ -118,14 +131,13 @@ def _about_keys(profile: Profile) -> Iterator[Line]:
 def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
     """A line for each transfer of an earlier run of which nobody knows whether it moved money.
 
-    A person has to look such a transfer up. It does not keep a run from beginning, so the exit status that goes with
-    the line is 0 (CLEAN). `perhaps_prepared` are transfers that perhaps were only prepared, and
-    `earlier` are executions without a clear answer.
+    A person has to look such a transfer up. `perhaps_prepared` are transfers that perhaps were only prepared, and
+    `unknown_of_earlier_runs` are executions without a clear answer.
     """
     for entry in client.door.guard.perhaps_prepared:
-        yield CLEAN, f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}"
-    for entry in client.door.guard.earlier:
-        yield CLEAN, f"outcome of an execution at {entry.at}: {outcome_in_words(entry, profile)}"
+        yield _remark(f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}")
+    for entry in client.door.guard.unknown_of_earlier_runs:
+        yield _remark(f"outcome of an execution at {entry.at}: {outcome_in_words(entry, profile)}")
 
 
 def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
@@ -136,9 +148,9 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
     reason_if_unreachable = preflight(client)
     if reason_if_unreachable:
         raise UnreachableError(reason_if_unreachable)
-    yield CLEAN, f"reachable: {client.door.permission.base_url}"
+    yield _remark(f"reachable: {client.door.permission.base_url}")
     if "read" not in profile.allow:
-        yield CLEAN, "token: not tried, because allow has no read"
+        yield _remark("token: not tried, because allow has no read")
     account_lists = []  # the requests for the list of accounts that `preflight` sent with the valid token
     for exchange in client.door.exchanges:
         if exchange.operation == "listAccounts" and exchange.credential == VALID:
@@ -154,16 +166,23 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
 
 
 def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
-    """Ask for each account, and for the keys of the first one, and say what is wrong in the profile.
+    """Ask for the balance of each account, and say which accounts the service does not know.
 
-    One line is printed for each account that the service does not know. Further lines are for settings that the profile
-    perhaps lacks, such as `key_at`: at which place of a list the keys are. The list in the answer shows this place.
+    If a run may register or delete keys, say also which settings for this the profile perhaps lacks. For example
+    `key_at` says at which place of a list the keys are, and the list of keys of the first account shows that place.
     """
     for number, account in enumerate(profile.accounts, 1):
-        if refusal_or_failure(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
+        balance = client.send("getBalance", account)
+        if refusal_or_failure(balance) is RefusalKind.NOT_FOUND:
             yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"
-    if profile.accounts and profile.allow & {"register-keys", "delete-keys"}:
+    changes_keys = not profile.allow.isdisjoint({"register-keys", "delete-keys"})
+    if profile.accounts and changes_keys:
         key_list = client.send("listPixKeys", profile.accounts[0])
         if key_list.response and is_granted(key_list):
             for line in lines_to_add_to_profile(key_list.response.json.value, profile):
-                yield CLEAN, f"perhaps missing: {line}"
+                yield _remark(f"perhaps missing: {line}")
+
+
+def _remark(text: str) -> Line:
+    """A line that only informs. It does not keep a run from beginning, so it leaves the exit status at 0 (CLEAN)."""
+    return CLEAN, text

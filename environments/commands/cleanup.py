@@ -160,8 +160,8 @@ def _require_permission(profile: Profile) -> None:
 def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
     """Send a request that deletes a key, and print the result. Returns True if the key no longer exists.
 
-    Nothing is sent for a key with a reason to stay. Outside a sandbox a key of the profile is not deleted either if the
-    list of keys is masked (`+55*******4321`), because the list must show that no key of a customer is lost.
+    Nothing is sent for a key with a reason to stay. Nothing is sent either for a key of the profile outside a sandbox
+    if the list of keys is masked (`+55*******4321`): such a list cannot show that no key of a customer is lost.
     """
     if key.reason_to_stay:
         return False
@@ -170,7 +170,7 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
     if "read" in profile.allow and key.account not in lists.before:
         client.send("listPixKeys", key.account)  # the door compares later lists with this one
     list_before = lists.before.get(key.account)
-    is_of_the_profile = value in {own.key for own in profile.pix_keys}
+    is_of_the_profile = value in {profile_key.key for profile_key in profile.pix_keys}
     may_be_of_others = is_of_the_profile and not profile.is_sandbox
     is_masked = list_before is not None and list_before.hides_keys
     if may_be_of_others and is_masked:

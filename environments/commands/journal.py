@@ -28,9 +28,11 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
     lines = [f"{entry.name}  {entry.environment}  {entry.at}  {outcome_in_words(entry, profile)}" for entry in entries]
     # A run needs the journal if the profile lists codes. On a sandbox a code may be executed twice.
     needs_a_journal = profile is not None and bool(profile.transactions.codes) and not profile.is_sandbox
-    # `fault` raises an error if a file cannot be read. A run that needs the journal may find another reason first.
-    is_asked = needs_a_journal or journal.fault() != ""
-    why_no_code_is_sent = journal.reason_not_to_trust() if is_asked else ""
+    why_no_code_is_sent = ""
+    # `fault` finds damage, and raises an error if a file cannot be read. It is asked only if no run needs the journal,
+    # because `reason_not_to_trust` may find another reason first.
+    if needs_a_journal or journal.fault():
+        why_no_code_is_sent = journal.reason_not_to_trust()
     return [*lines, f"codes in {journal.path}: {len(entries)}"], why_no_code_is_sent
 
 
@@ -41,9 +43,9 @@ def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
     """
     if entry.is_unknown or entry.is_perhaps_prepared:
         of_profile = f" {name_for_commands(profile)}" if profile else ""
-        what = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"
+        outcome = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"
         settle = f"python -m environments journal{of_profile} --settle {entry.name}"
-        return f"{what}: look the transfer up; then {settle}"
+        return f"{outcome}: look the transfer up; then {settle}"
     if entry.outcome is Outcome.PREPARED:
         return "prepared by a run that did not send it: the transfer may wait for its execution"
     return f"{entry.outcome} {entry.status}".strip()

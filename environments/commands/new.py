@@ -63,7 +63,8 @@ def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, st
     if limits:  # such as ["rate=5", "requests=900"], which becomes `{rate: 5, requests: 900}`
         values["limits"] = f"{{{', '.join(limits).replace('=', ': ')}}}"
     if operation:
-        values |= dict.fromkeys(("transactions", "prepare", "json", "code_at"), "")  # as in the example
+        # These lines are made active, with the values of the example.
+        values |= dict.fromkeys(("transactions", "prepare", "json", "code_at"), "")
         values |= {"operation": operation, "count": str(options.count or "")}
         values["allow"] = f"[read, {operations()[operation].permission}]"
     return values

@@ -112,9 +112,9 @@ class AccountLists:
     def may_be_random_key_made_since(self, text: str, number: int) -> bool:
         """True if a text in a list may be a key that the service made since the exchange with this number.
 
-        A service makes a key itself if a registration asks for the type RANDOM. The text may be that key if no list
-        before this exchange had it, and if it does not look like a key of another type (e-mail address, phone number,
-        CPF, CNPJ).
+        A service makes a key itself if a registration asks for the type RANDOM. The text may be that key under two
+        conditions: no list before this exchange had it, and it does not look like a key of another type, such as an
+        e-mail address or a phone number.
         """
         first_shown = self._first_shown.get(text)
         was_shown_earlier = first_shown is not None and first_shown < number
@@ -129,15 +129,15 @@ class AccountLists:
 
         If there are any, the service may have deleted another key than the one that a deletion named.
 
-        The result is empty if one of the two lists says that it is incomplete (such as the first page of several),
-        because then a new key may have pushed an old one to the next page.
+        The result is empty if one of the two lists is incomplete, such as the first page of several. Then a new key may
+        have pushed an old one to the next page.
         """
-        before = self.before.get(account)
-        if before is None or before.incomplete or listing.incomplete:
+        list_before = self.before.get(account)
+        if list_before is None or list_before.incomplete or listing.incomplete:
             return frozenset()
         # Counted, because a list may show one masked text for several keys: then one of two equal texts may be missing.
-        missing = Counter(before.values) - Counter(listing.values)
-        return frozenset(text for text in missing if not self._was_named_in_a_deletion(text))
+        missing_texts = Counter(list_before.values) - Counter(listing.values)
+        return frozenset(text for text in missing_texts if not self._was_named_in_a_deletion(text))
 
     def _was_named_in_a_deletion(self, text: str) -> bool:
         """True if a deletion of this run named the key that a list shows as this text.
@@ -152,13 +152,13 @@ class AccountLists:
         A key must be missing from two lists in a row, because one list may show an older state. If a deletion may have
         deleted all keys (on a sandbox), a missing key shows no fault.
         """
-        missing = self.keys_missing_from(listing, account)
-        missing_twice = missing & self._missing_from_last_list.get(account, frozenset())
+        missing_keys = self.keys_missing_from(listing, account)
+        missing_twice = missing_keys & self._missing_from_last_list.get(account, frozenset())
         if missing_twice and not self._all_may_be_deleted:
             self.vanished = self.vanished | missing_twice
             was_deletion_sent_since_whole_list = self._last_deletion > self._last_whole_list.get(account, 0)
             if was_deletion_sent_since_whole_list:
                 self.key_vanished_after_deletion = True
-        if not missing:
+        if not missing_keys:
             self._last_whole_list[account] = listing.number
-        self._missing_from_last_list[account] = missing
+        self._missing_from_last_list[account] = missing_keys

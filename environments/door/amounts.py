@@ -92,8 +92,8 @@ def _greatest(amounts: frozenset[str]) -> float:
     """The greatest amount that a transfer may move, if the profile has these amounts.
 
     `{NumberText("5"), NumberText("10.50")}` gives 10.5. Texts are left out, because a text is permitted only if it is
-    equal to one of them. An amount of 0 or less counts as one centavo, because the suite sends one centavo instead. So
-    does a profile without an amount.
+    equal to one of them. An amount of 0 or less counts as one centavo, because the suite sends one centavo instead. If
+    there is no amount at all, the result is one centavo as well.
     """
     numbers = [float(amount) for amount in amounts if isinstance(amount, NumberText)]
     positive_numbers = [number if number > 0 else _ONE_CENTAVO for number in numbers]

@@ -93,23 +93,27 @@ class Backoff:
     """
 
     def __init__(self, budget: Budget, unsent: dict[Text, set[str]]) -> None:
-        """Begin without a pause. `budget` has the limits of the run; reasons for the report are written to `unsent`."""
+        """Begin without a pause. `budget` has the limits of the run.
+
+        `unsent` is filled for the report: by the reason, the operations whose valid request is not sent again, such as
+        `{"the service asks to come back later": {"getBalance"}}`.
+        """
         self.most_at_start = self.most_at_once = budget.limits.parallel
         """Most requests that may be on the wire at the same time: at the start of the run, and now."""
         self._budget = budget
-        self._run_end = budget.run_end  # has the clock, and lets threads wait until the run ends
+        self._run_end = budget.run_end  # has the clock of the run, and wakes waiting threads if the run is stopped
         self._unsent = unsent
-        self._on_the_wire: list[Sending] = []
+        self._on_the_wire: list[Sending] = []  # requests that are sent, or about to be sent, and not answered so far
         self._threads_waiting_for_empty_wire = 0
         self._waiting_to_go_first = 0  # requests that are sent before all others that wait
         self._paused_until = 0.0  # by the clock of the run
-        # Kinds of requests that are not repeated any more, because the service asked to come back later after each
-        # attempt of one such request. A kind is its operation, and whether it has the valid token: ("getBalance",
-        # True).
+        # Kinds of requests that are not repeated any more: one request of the kind was repeated as often as possible,
+        # and the service asked to come back later each time. A kind is an operation, and true for the valid token:
+        # ("getBalance", True).
         self._kinds_given_up: set[tuple[str, bool]] = set()
         self._outages: dict[str, _Outage] = {}  # outages that last, by operation
         self._ended_outages: list[_Outage] = []
-        self._lockouts = Counter[str]()  # by operation, how often it answered "later" to a wrong token
+        self._lockouts = Counter[str]()  # by operation, how often it answered "come back later" to a wrong token
 
     def has_locked_out_caller(self, operation: str) -> bool:
         """True if the operation has answered "come back later" to wrong tokens twice.
@@ -137,14 +141,20 @@ class Backoff:
 
     @contextmanager
     def on_the_wire(self, sending: Sending) -> Iterator[None]:
-        """Wait until a request may be sent; it counts as on the wire (sent, not answered) until the `with` block ends.
+        """Wait until a request may be sent, and count it as on the wire until the `with` block ends.
 
-        It waits until fewer requests than permitted are on the wire, then for `limits.rate` (requests a second), then
-        for the end of a pause. Raises LimitError if the run ends meanwhile. Each request notes how many others were on
-        the wire beside it, because an unusual answer may be caused by the load.
+        On the wire are requests that are sent, or about to be sent, and not answered so far. This one waits three
+        times:
+
+        1. until fewer requests than permitted are on the wire; then it counts as one of them
+        2. for `limits.rate` (requests a second)
+        3. until no thread pauses any more; all threads pause if the service asked to come back later
+
+        Raises LimitError if the run ends meanwhile.
         """
         self._wait_for_turn(sending)
         sending.most_at_once = self.most_at_once
+        # Each request notes how many others were on the wire beside it: the load may cause an unusual answer.
         sending.beside = len(self._on_the_wire)
         for sending_beside in self._on_the_wire:
             sending_beside.beside += 1
@@ -247,8 +257,9 @@ class Backoff:
         if has_used_all_waits or named_time_is_too_long:
             self._kinds_given_up.add(kind)
         elif kind not in self._kinds_given_up:
+            seconds = waits[sending.times_asked_to_wait] if seconds_named is None else seconds_named
             # Also if this request is not sent again, because the requests of other threads would get the same answer.
-            self._pause(waits[sending.times_asked_to_wait] if seconds_named is None else seconds_named)
+            self._pause(seconds)
             is_sent_again = _may_be_repeated(sending, is_of_gateway=is_of_gateway)
         sending.times_asked_to_wait += 1
         if exchange.valid and not is_sent_again:

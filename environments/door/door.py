@@ -49,7 +49,7 @@ from environments.door.limits import Budget
 from environments.door.liveness import NOT_CONNECTED, Liveness
 from environments.door.outgoing import Decision, Intent, LimitError, NotSentError, Policy, Sending
 from environments.door.permission import Permission
-from environments.door.run_end import CUT, STOPPED
+from environments.door.run_end import STOPPED, failure_at_the_end
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Purpose, Request, Response
@@ -92,7 +92,7 @@ class NoteSubject(Enum):
     """What a line in the report of the run is about, see `Door.note`."""
 
     SET_UP = "the token, the codes or the keys: somebody has to look at them"
-    CUT = "an operation to which not all requests are sent"
+    NOT_ALL_SENT = "an operation to which not all requests are sent"
 
 
 class _ThreadData(threading.local):
@@ -278,11 +278,13 @@ class Door:
         so that no other request can be the reason for the second answer.
 
         With `supersedes`, the second answer replaces the first one in all judgements. It is used after a doubtful
-        answer, such as a timeout under load. So the new request has the purpose of the first one. Without
-        `supersedes`, both answers count: the second one shows whether a deviation shows again.
+        answer, such as a timeout under load. Without `supersedes`, both answers count: the second one shows whether a
+        deviation shows again.
         """
         intent = replace(_intent_of(first), purpose=DoorPurpose.SHOWS_AGAIN)
         if supersedes:
+            # A test finds the new request in the place of the first one: by its purpose, and an invalid request also by
+            # the part that is invalid and how, `unusual`, such as ("query", "long").
             intent = replace(intent, purpose=first.purpose, unusual=first.unusual)
         sending = self._new_sending(_http_request_of(first.request), intent)
         sending.is_repetition = True
@@ -299,7 +301,9 @@ class Door:
 
         Returns its exchange; None if a limit keeps it back.
         """
-        with self.run_end.lock:  # `_send_through_policies` takes it a second time, as `_send_alone` explains
+        # `_send_through_policies` takes the lock a second time, and releases it once while the request waits for its
+        # answer. So this thread has the lock all the time, and no other thread can send.
+        with self.run_end.lock:
             try:
                 self.backoff.wait_for_empty_wire()
             except NotSentError:  # the run was stopped
@@ -340,9 +344,9 @@ class Door:
     def note(self, subject: NoteSubject, text: Text, operation: str = "") -> None:
         """Keep a line of text for the report.
 
-        A note about CUT says why not all requests of an operation are sent, and names the operation.
+        A note about NOT_ALL_SENT says why not all requests of an operation are sent, and names the operation.
         """
-        if subject is NoteSubject.CUT:
+        if subject is NoteSubject.NOT_ALL_SENT:
             self.unsent[text].add(operation)
         else:
             self.guard.notes.append(text)
@@ -375,8 +379,7 @@ class Door:
         If a policy refuses the request, the exchange has the number 0 and says why. The thread has the lock of the door
         throughout, except while it waits or while the request waits for its answer.
         """
-        sending.barrier = self._thread_data.barrier
-        self._thread_data.barrier = None  # only the first request of the thread waits for the other thread
+        sending.barrier = self._taken_barrier()
         sending.goes_first = sending.is_repetition or self._thread_data.goes_first
         with self.run_end.lock:
             try:
@@ -391,6 +394,16 @@ class Door:
                 self._note_refusal(sending, error)
         return sending.exchange
 
+    def _taken_barrier(self) -> threading.Barrier | None:
+        """The barrier at which the next request of this thread waits for a request of another thread.
+
+        `send_at_same_moment` sets it, so that both requests are sent at the same moment. It is taken away here, because
+        later requests of this thread wait for nobody. None if there is none.
+        """
+        barrier = self._thread_data.barrier
+        self._thread_data.barrier = None
+        return barrier
+
     def _send_until_answer_is_final(self, sending: Sending) -> None:
         """Send a request, and send it again as long as a decision on its answer asks for that.
 
@@ -398,9 +411,16 @@ class Door:
         """
         is_to_be_sent = True
         while is_to_be_sent:
-            for policy in self._steps_of_attempt:
-                policy(sending)
+            self._make_one_attempt(sending)
             is_to_be_sent = self._decide_on_answer(sending)
+
+    def _make_one_attempt(self, sending: Sending) -> None:
+        """Pass a request through the steps of one attempt. Raises NotSentError if a step refuses the request.
+
+        The last step, `_attempt`, sends the request and puts the exchange into `sending.exchange`.
+        """
+        for step in self._steps_of_attempt:
+            step(sending)
 
     def _decide_on_answer(self, sending: Sending) -> bool:
         """Have each decision look at the answer. Returns true if the request is to be sent again.
@@ -450,11 +470,10 @@ class Door:
         sending.goes_first = True
         self.backoff.wait_for_empty_wire()
         try:
-            # This thread has the lock already. It takes the lock a second time, because `_without_the_lock` releases it
-            # only once: so no other thread can send while this request waits for its answer.
+            # This thread has the lock already, and takes it a second time here. It is released once while the request
+            # waits for its answer. So this thread has the lock all the time, and no other thread can send.
             with self.run_end.lock:
-                for policy in self._steps_of_attempt:
-                    policy(sending)
+                self._make_one_attempt(sending)
         except NotSentError:
             return None
         return sending.exchange
@@ -574,7 +593,7 @@ class Door:
         number = next(self._numbers)
         started = time.time()
         # The result if the thread is interrupted while it waits for the answer.
-        result: Response | Failure = Failure(FailureKind.LIMIT, CUT.format(STOPPED))
+        result: Response | Failure = failure_at_the_end(STOPPED)
         with (
             self.guard.recording_execution(sending, number),
             self.guard.recording_preparation(sending, number),
@@ -584,15 +603,18 @@ class Door:
             request = sending.plain_request
             try:
                 with self._without_the_lock():
-                    result = self.run_end.with_end_as_cause(self.wire.attempt(sending))
+                    answer_or_failure = self.wire.attempt(sending)
+                    # A timeout because the run ended is no fault of the service, so the failure names the end.
+                    result = self.run_end.with_end_as_cause(answer_or_failure)
             finally:
-                sending.needs_new_connection = isinstance(result, Failure)
                 sending.exchange = self._exchange_of(sending, request, result, started)
-                sending.supersedes = number  # if there is a next attempt, its answer counts instead of this one
                 self.exchanges.append(sending.exchange)
                 self.log.add(sending.exchange)
                 if self._thread_data.exchanges is not None:
                     self._thread_data.exchanges.append(sending.exchange)
+                # For the next attempt of this request, if there is one. Its answer counts instead of this one.
+                sending.supersedes = number
+                sending.needs_new_connection = isinstance(result, Failure)
 
     @contextmanager
     def _without_the_lock(self) -> Iterator[None]:
@@ -635,7 +657,7 @@ class Door:
             return
         reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
-            self.note(NoteSubject.CUT, reason, sending.intent.operation)
+            self.note(NoteSubject.NOT_ALL_SENT, reason, sending.intent.operation)
         sending.exchange = self._exchange_of(
             sending, sending.plain_request, Failure(FailureKind.LIMIT, reason), time.time()
         )

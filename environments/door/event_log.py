@@ -102,7 +102,9 @@ class EventLog:
     def __post_init__(self) -> None:
         """Prepare the lock of the file, which threads and processes share. Nothing is read or locked so far."""
         self.lock = FileLock(f"{self.path}.lock", mode=0o600)  # only the owner may read or write the lock file
-        self._last_read = b"", list[str]()  # the content and its lines; one tuple, because threads replace it
+        # The content of the file when this object last read or wrote it, and its lines, so that `_lines` need not split
+        # the same content again. They are one tuple, because several threads replace them, and both must fit together.
+        self._content_and_lines = b"", list[str]()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -137,14 +139,14 @@ class EventLog:
         """
         return digest_of(self.key.read(), subject)
 
-    def _new(self, subject: str, event: str, **clear: str) -> Event:
+    def _new_event(self, subject: str, event: str, **clear: str) -> Event:
         """A new line for the file, with the present time: what happened (`event`) to a subject, such as a code.
 
         The subject is written as its digest. `clear` has further members, which are written as they are. It may also
         have `digest`, if the caller knows only the digest of the subject.
         """
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        line = {"at": at, "environment": self.environment, "run": self.run, "digest": self.digest(subject)}
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        line = {"at": now, "environment": self.environment, "run": self.run, "digest": self.digest(subject)}
         return line | {"event": event} | clear
 
     def _lines(self) -> list[str]:
@@ -158,25 +160,28 @@ class EventLog:
         """
         self._require_file()
         content = self.path.read_bytes() if self.path.exists() else b""
-        last_content, lines = self._last_read
+        last_content, lines = self._content_and_lines
         if content != last_content:
             text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
             lines = text.split("\n")[:-1]  # the text behind the last line end is empty, or a part of a line
-            self._last_read = content, lines
+            self._content_and_lines = content, lines
         return list(lines)
 
     def _write_lines(self, lines: Iterable[str]) -> None:
-        """Replace all lines of the file by these. They are on the disk before this returns."""
+        """Replace all lines of the file by these. They are on the disk before this returns.
+
+        The lines are also kept in memory, so that `_lines` need not split the new content.
+        """
         new_lines = list(lines)
         content = "\n".join([*new_lines, ""]).encode()  # "" gives the last line its line end
         replace_file(self.path, content)
-        self._last_read = content, new_lines
+        self._content_and_lines = content, new_lines
 
     def _require_file(self) -> None:
         """Raises JournalError if the path is something else than a file. A path at which there is nothing is permitted.
 
-        A device such as /dev/null keeps nothing, a folder has no lines, and a symbolic link may be the work of somebody
-        else, who wants the suite to write to another file.
+        A device such as /dev/null keeps nothing, and a folder has no lines. A symbolic link may have been made by
+        somebody who wants the suite to write to another file.
         """
         if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
             raise JournalError(f"{self.path} is no file: name another place in journal")
@@ -213,14 +218,14 @@ def replace_file(path: Path, data: bytes) -> None:
     meanwhile gets the whole old data or the whole new data. `fsync` waits until the data, and then the name in the
     folder, are on the disk, so that they outlive a crash of the machine.
     """
-    new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)  # of a run that was killed
+    new_file = path.with_name(f"{path.name}.new")
+    new_file.unlink(missing_ok=True)  # of a run that was killed
     # O_EXCL: fails if somebody else has made the file or a link meanwhile. 0o600: only the owner may read and write it.
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with os.fdopen(os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    new.replace(path)
+    new_file.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

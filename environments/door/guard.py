@@ -82,7 +82,7 @@ class ExecutionGuard:
         self.sent_with_wrong_token: set[str] = set()
         """Codes of the profile that earlier runs sent with wrong tokens only, and that were not executed. This run may
         send them."""
-        self.earlier: list[JournalEntry] = []
+        self.unknown_of_earlier_runs: list[JournalEntry] = []
         """Entries of earlier runs with an unknown outcome."""
         self.perhaps_prepared: list[JournalEntry] = []
         """Entries of requests that prepare a transfer and whose run was killed before the answer."""
@@ -164,11 +164,12 @@ class ExecutionGuard:
         if journal is None:
             return
         try:
+            # An empty journal is not locked, because locking makes its folder and its secret key.
             if journal.entries():
                 # Locked, to wait for another run that sends a code right now: its outcome will be known.
                 with journal.locked():
                     entries = [entry for entry in journal.entries() if entry.environment == journal.environment]
-                self.earlier = [entry for entry in entries if entry.is_unknown]
+                self.unknown_of_earlier_runs = [entry for entry in entries if entry.is_unknown]
                 self.perhaps_prepared = [entry for entry in entries if entry.is_perhaps_prepared]
         except JournalError as error:
             self.notes.append(str(error))
@@ -330,9 +331,9 @@ class ExecutionGuard:
         return is_sandbox and not self.unknown_outcomes
 
     def permit_again(self, code: str) -> bool:
-        """Permit that a transaction code is sent once more, although it was executed. Returns true if so.
+        """Permit that a transaction code is sent once more, although it was executed. Returns true if it is permitted.
 
-        It shows whether money moves a second time. `may_execute_unusually` has the conditions.
+        The second execution shows whether money moves again. `may_execute_unusually` has the conditions.
         """
         if not self.may_execute_unusually:
             return False

@@ -87,6 +87,7 @@ class Identifiers:
             is_synthetic = SYNTHETIC_PREFIX in account
             if not is_synthetic:
                 raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
+        # A server may read several operations from an unusual path, such as one with two slashes.
         changes_something = not sending.reachable_operations.isdisjoint((*_CHANGE_KEYS, *PREPARING_OPERATIONS))
         if not changes_something:
             return
@@ -108,7 +109,8 @@ class Identifiers:
         key types, such as EMAIL, are added, because every registration has one.
         """
         texts = {*self._profile_keys, *self._profile.accounts, *KEY_TYPES}
-        # Some bodies are sent without a key: malformed registrations, and those that ask the service to make a key.
+        # Some bodies are sent without a key: malformed registrations, and those that ask the service to make a key. The
+        # type is empty if the registration names a type that the interface document does not have.
         empty_keys = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
         for key in (*self._profile.pix_keys, *empty_keys):
             texts |= self._texts_of_bodies_with_key(key)
@@ -142,9 +144,11 @@ class Identifiers:
     def _is_permitted(self, path: JsonPath, leaf: Any) -> bool:
         """True if this value in a body cannot be the account or key of somebody else.
 
-        `leaf` is a text, a number, a boolean or null. `path` leads to it, such as `("to", "account")`. The value is
-        permitted if it is no account or key at all, if the suite made it up, if the profile (the settings of the run)
-        has it, or if it is a key that a run registered.
+        `leaf` is a text, a number, a boolean or null. `path` leads to it, such as `("to", "account")`. Permitted are:
+
+        - a value that is no account or key at all
+        - a value that the suite made up, or that the profile (the settings of the run) has
+        - a key that a run registered
         """
         if not isinstance(leaf, str):  # a boolean or null: numbers are texts here, too (NumberText)
             return True
@@ -159,6 +163,7 @@ class Identifiers:
             return True
         if isinstance(leaf, NumberText):
             return _is_permitted_number(path, float(leaf))
+        # The key itself, or a text of the profile into which the key was filled, such as `+55{key}`.
         return any(leaf in self._texts_of_bodies_with_key(key) for key in self._keys.keys_of_runs())
 
     def _texts_of_bodies_with_key(self, key: PixKey) -> set[str]:
@@ -186,12 +191,14 @@ class Identifiers:
         - It may register a key that no list shows and no deletion can name.
         - If the Content-Type of a deletion is not JSON, the service may not read its body, and so find no key in it.
 
-        Three kinds of bodies are not malformed: those in which each key can be named in a deletion, a registration that
-        asks the service to make a key, and the deletion body of the profile (the settings of the run), even if that has
-        no key. `leaves` are the values in the body with their paths.
+        `leaves` are the values in the body with their paths. Three kinds of bodies are not malformed:
+
+        - A body with keys, each of which can be named in a deletion.
+        - A registration that asks the service to make a key.
+        - The deletion body of the profile (the settings of the run), even if it has no key.
         """
-        keys = list(self._keys_in(sending, leaves))
-        can_be_deleted = bool(keys) and all(map(self._is_unambiguous, keys))
+        keys = list(self._possible_keys_in(sending, leaves))
+        can_be_deleted = bool(keys) and all(map(self._names_no_other_key, keys))
         # If the service does not read the body, a registration has no effect, but a deletion may delete all keys.
         is_only_a_registration = sending.reachable_operations == {_REGISTER}
         is_harmless_if_not_read = is_only_a_registration or _is_sent_as_json(sending)
@@ -200,7 +207,7 @@ class Identifiers:
             return
         raise ForbiddenError("a malformed registration or deletion to an account of the profile")
 
-    def _keys_in(self, sending: Sending, leaves: Iterable[Leaf]) -> Iterator[str]:
+    def _possible_keys_in(self, sending: Sending, leaves: Iterable[Leaf]) -> Iterator[str]:
         """The texts of a registration or deletion body that may be a PIX key.
 
         Key types (such as EMAIL) and accounts are no keys. The profile (the settings of the run) may have a body for
@@ -221,12 +228,12 @@ class Identifiers:
             if member_may_hold_a_key and not is_other_number:
                 yield leaf
 
-    def _is_unambiguous(self, key: str) -> bool:
+    def _names_no_other_key(self, key: str) -> bool:
         """True if a deletion that names this key cannot make the service delete another key.
 
-        A key without characters, or with unusual characters, may be read as another key. So may a key of the suite that
-        has nothing behind its beginning `pixconf-` (SYNTHETIC_PREFIX). This last key is permitted only if a run
-        registered it, which happens if a service cuts a longer key.
+        A key without characters, or with unusual characters, may be read as another key. So may the bare prefix of the
+        keys that the suite makes up, `pixconf-` (SYNTHETIC_PREFIX). It is permitted only if a run registered a key with
+        just this value, which happens if a service cuts a longer key.
         """
         if not is_unambiguous(key):
             return False
@@ -236,19 +243,24 @@ class Identifiers:
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:
         """True if the request has the deletion body of the profile (the settings of the run), and this body has no key.
 
-        Some services have one key for each account, so a deletion need not name it. Somebody has written that body on
-        purpose. A request that was drawn at random (by Hypothesis or Schemathesis) never counts as such, even if it is
-        equal.
+        Some services have one key for each account, so a deletion need not name it. Such a body is permitted, because
+        the user has written it. A request that was drawn at random (by Hypothesis or Schemathesis) may have the same
+        body by chance. It is not permitted, because the user did not ask for it.
         """
-        is_generated = sending.intent.is_generated
         template = self._profile.requests.get("deletePixKey")
-        if is_generated or template is None or "{key}" in str(template.json):
+        if template is None or "{key}" in str(template.json):
             return False
-        bodies = [
-            fill(template.json, account=account, key="", type=key_type)
-            for account, key_type in product(self._profile.accounts, ("", *KEY_TYPES))
-        ]
-        return _is_sent_as_json(sending) and sending.plain_request.body in map(as_bytes, bodies)
+        if sending.intent.is_generated or not _is_sent_as_json(sending):
+            return False
+        return sending.plain_request.body in self._deletion_bodies_without_a_key(template.json)
+
+    def _deletion_bodies_without_a_key(self, template: Any) -> Iterator[bytes]:
+        """Each body that a run may make of this template for deletions: for each account of the profile and each type.
+
+        The type of a key is empty if the run registered it with a type that the interface document does not name.
+        """
+        for account, key_type in product(self._profile.accounts, ("", *KEY_TYPES)):
+            yield as_bytes(fill(template, account=account, key="", type=key_type))
 
 
 def _is_permitted_number(path: JsonPath, number: float) -> bool:
@@ -297,8 +309,8 @@ def _is_sent_as_json(sending: Sending) -> bool:
 def _asks_for_a_new_key(sending: Sending) -> bool:
     """True if the request registers an empty key of the type RANDOM (or EVP), which asks the service to make the key.
 
-    A request that was drawn at random (by Hypothesis or Schemathesis) never counts as such, because each of them would
-    add a key to a real account that perhaps nobody can delete again.
+    False for a request that was drawn at random (by Hypothesis or Schemathesis). There are many of them, and each would
+    add a key to a real account. Perhaps nobody could delete these keys again.
     """
     is_generated = sending.intent.is_generated
     if is_generated or sending.reachable_operations != {_REGISTER}:
@@ -310,8 +322,8 @@ def _asks_for_a_new_key(sending: Sending) -> bool:
 def _new_uuid_in(sending: Sending) -> str | None:
     """The key in the body of a registration of type RANDOM (or EVP), if it is a random UUID; else None.
 
-    Nobody else has such a key, so it may be registered, although it is not in the settings of the run (the profile),
-    and does not begin with `pixconf-` as other keys that the suite makes up.
+    Nobody else has such a key, so it may be registered. Other keys that are not in the settings of the run (the
+    profile) must begin with `pixconf-`, by which everybody sees that the suite made them up.
     """
     key, key_type = key_and_type_in(sending.plain_request.body)
     is_registration = sending.reachable_operations == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE

@@ -226,7 +226,7 @@ class Journal(EventLog):
         with self.locked():
             lines = self._lines()
             signed_number = self._signed_number_of_lines()
-            self._append_event(lines, self._new(canonical(code), event, **clear))
+            self._append_event(lines, self._new_event(canonical(code), event, **clear))
             self._write_lines(lines)
             # If the number was missing or edited, or if lines were removed, `fault` must still find that later. So a
             # missing number stays missing, and an existing number never gets smaller. Example: the number is 8, but
@@ -247,7 +247,7 @@ class Journal(EventLog):
                 raise JournalError(self.reason_not_to_trust())
             if not self.reason_not_to_trust():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
-            events = [*self.events(), self._new("", _STARTED)]  # "": this event is about no code
+            events = [*self.events(), self._new_event("", _STARTED)]  # "": this event is about no code
             now = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
             copy_of_old = self.path.with_name(f"{self.path.stem}-until-{now}{self.path.suffix}")
             if self.path.exists():
@@ -345,46 +345,90 @@ def outcome_of(
 
     | answer | outcome |
     |---|---|
-    | no connection was made | NOT_SENT; OFFERED if the token was wrong, see below |
-    | none | UNKNOWN: the service may have executed the transfer |
+    | none | see `_outcome_without_answer` |
+    | no success, and nevertheless it may show an execution | see `_outcome_of_hidden_execution` |
+    | any other, to the valid token | see `_outcome_with_valid_token` |
+    | any other, to a wrong token | see `_outcome_with_wrong_token` |
+    """
+    response = exchange.response
+    if response is None:
+        return _outcome_without_answer(exchange, executes=executes)
+    # If the code succeeded before, its refusal may show the result of the first execution, which says nothing new.
+    has_succeeded_before = before is Outcome.SUCCESS
+    if not has_succeeded_before:
+        never_arrived_before = before in (None, Outcome.NOT_SENT)
+        outcome = _outcome_of_hidden_execution(
+            exchange,
+            response,
+            # Nobody else knows a code that this run prepared.
+            only_this_request_can_have_executed=was_prepared_by_this_run and never_arrived_before,
+        )
+        if outcome is not None:
+            return outcome
+    if executes:
+        return _outcome_with_valid_token(exchange, response)
+    return _outcome_with_wrong_token(exchange, response)
+
+
+def _outcome_without_answer(exchange: Exchange, *, executes: bool) -> Outcome:
+    """Outcome of a transaction code that got no answer.
+
+    | failure | outcome |
+    |---|---|
+    | no connection, with the valid token (`executes`) | NOT_SENT, which takes back the line SENT of the journal |
+    | no connection, with a wrong token | OFFERED, because the journal has no line SENT for such a token |
+    | any other | UNKNOWN: the service may have executed the transfer |
+    """
+    if refusal_or_failure(exchange) is not FailureKind.NO_CONNECTION:
+        return Outcome.UNKNOWN
+    return Outcome.NOT_SENT if executes else Outcome.OFFERED
+
+
+def _outcome_of_hidden_execution(
+    exchange: Exchange, response: Response, *, only_this_request_can_have_executed: bool
+) -> Outcome | None:
+    """Outcome of a code if its answer is no success, and nevertheless may show an execution; None for other answers.
+
+    | answer | outcome |
+    |---|---|
     | a refusal that has an execution result in it | see `_outcome_of_contradiction` |
     | only a part could be read, or a refusal that says DONE in words | UNKNOWN |
-    | any other, to a wrong token | see `_outcome_with_wrong_token` |
+    """
+    is_refused = refusal_or_failure(exchange) is not None
+    results = execution_results(response) if is_refused else []
+    if results:
+        return _outcome_of_contradiction(
+            says_done=any(map(is_done, results)),
+            only_this_request_can_have_executed=only_this_request_can_have_executed,
+        )
+    if _may_hide_an_execution(response, is_refusal=is_refused):
+        return Outcome.UNKNOWN
+    return None
+
+
+def _outcome_with_valid_token(exchange: Exchange, response: Response) -> Outcome:
+    """Outcome of a transaction code that was sent with the valid token.
+
+    | answer | outcome |
+    |---|---|
     | success | SUCCESS |
     | refused with a status 4xx of the service, or with status 200 and a `code` that says so | REFUSED |
     | any other refusal, such as 5xx or a redirect | UNKNOWN: the service may have failed after it moved money |
-
-    In the first row nothing was executed, whatever the token. NOT_SENT takes back the line SENT of the journal, and
-    that line is only written for the valid token.
     """
-    response = exchange.response
     kind = refusal_or_failure(exchange)  # None if the request succeeded
-    if response is None:
-        if kind is not FailureKind.NO_CONNECTION:
-            return Outcome.UNKNOWN
-        return Outcome.NOT_SENT if executes else Outcome.OFFERED
-    # Rows 3 and 4 do not count if the code succeeded before: its refusal may show the result of the first execution.
-    has_succeeded_before = before is Outcome.SUCCESS
-    if not has_succeeded_before:
-        is_refused = kind is not None
-        results = execution_results(response) if is_refused else []
-        if results:
-            # Nobody else knows a code that this run prepared.
-            never_arrived_before = before in (None, Outcome.NOT_SENT)
-            return _outcome_of_contradiction(
-                says_done=any(map(is_done, results)),
-                only_this_request_can_have_executed=was_prepared_by_this_run and never_arrived_before,
-            )
-        if _may_hide_an_execution(response, is_refusal=is_refused):
-            return Outcome.UNKNOWN
-    has_no_answer_of_service = response.status >= 500 or response.status in TIMEOUT_STATUSES
-    if not executes:
-        return _outcome_with_wrong_token(exchange, response, has_no_answer_of_service=has_no_answer_of_service)
     if kind is None:
         return Outcome.SUCCESS
-    is_refused_by_status = 400 <= response.status < 500 and not has_no_answer_of_service
+    is_refused_by_status = 400 <= response.status < 500 and not _leaves_outcome_open(response)
     is_clear_refusal = is_refused_by_status or kind is RefusalKind.ENVELOPE
     return Outcome.REFUSED if is_clear_refusal else Outcome.UNKNOWN
+
+
+def _leaves_outcome_open(response: Response) -> bool:
+    """True for a status that does not say what the service did: 500 and above, 408, or 499.
+
+    With 408 or 499 a gateway gives up, while the service may go on.
+    """
+    return response.status >= 500 or response.status in TIMEOUT_STATUSES
 
 
 def _outcome_of_contradiction(*, says_done: bool, only_this_request_can_have_executed: bool) -> Outcome:
@@ -410,7 +454,7 @@ def _may_hide_an_execution(response: Response, *, is_refusal: bool) -> bool:
     return is_refusal and (may_have_unread_result(response) or says_done_in_words(response))
 
 
-def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_answer_of_service: bool) -> Outcome:
+def _outcome_with_wrong_token(exchange: Exchange, response: Response) -> Outcome:
     """Outcome of a transaction code that was sent with a wrong token.
 
     | answer | outcome |
@@ -423,7 +467,7 @@ def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_
     """
     if grants_protected_result(exchange):
         return Outcome.SUCCESS
-    is_uncertain = has_no_answer_of_service and response.status not in NOT_SUPPORTED
+    is_uncertain = _leaves_outcome_open(response) and response.status not in NOT_SUPPORTED
     return Outcome.UNKNOWN if is_uncertain else Outcome.OFFERED
 
 

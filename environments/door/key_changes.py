@@ -62,9 +62,9 @@ class KeyChanges:
     ) -> None:
         """Begin with nothing read and nothing changed.
 
-        `read_list(sending, account)` asks the service for the keys of an account, with the same headers as the request
-        that is to change a key (`sending`), and while no other request is on the wire. It returns None if a limit keeps
-        the request back. `may_read` is true if the settings of the run permit such requests.
+        `read_list(sending, account)` asks the service for the keys of an account, while no other request is on the
+        wire. It sends the same headers as `sending`, the request that is to change a key. It returns None if a limit
+        keeps the request back. `may_read` is true if the settings of the run permit such requests.
         """
         self._keys = keys
         self._run_end = run_end
@@ -103,7 +103,7 @@ class KeyChanges:
         elif _may_delete(sending):
             self._run_end.wait_for(lambda: not self._is_deleting)
             self._is_deleting = True
-            sending.resources.callback(self._end_deletion)
+            sending.resources.callback(self._end_deletion)  # called when the answer to this deletion is final
             self._read_lists_before_run(sending)
             trouble_with_lists = self._read_list_and_find_trouble(sending)
             # `stopped` is read only now, because the lists that were read above may show that a key is gone.
@@ -119,8 +119,8 @@ class KeyChanges:
         | a key that existed before the run is missing, twice in a row | nothing more is registered or deleted |
         | the key that a deletion named is still there | nothing more is deleted: perhaps another key was deleted |
 
-        If the request itself asked for a list, and a key is missing from it, the list is read a second time, because
-        one list may show an older state.
+        If the request itself asked for a list, and a key is missing from it, the list is read a second time: one list
+        may show an older state.
         """
         if self._is_sandbox:
             return
@@ -153,7 +153,7 @@ class KeyChanges:
             return
         if self._may_read:
             for account in self._keys.accounts:
-                if account not in self._keys.lists.last:
+                if account not in self._keys.lists.last:  # else a scenario has read the list already
                     self._read(sending, account)
         self._keys.lists.run_may_have_changed_keys = True
 
@@ -175,9 +175,9 @@ class KeyChanges:
     def _read_lists_after_deletion(self, sending: Sending) -> None:
         """Read the lists of all accounts after a deletion, to see whether it deleted the named key, and no other.
 
-        No further key is deleted if the list of its account cannot be read, or if that list still shows the key
-        although the deletion was granted. A deletion that names an account which the suite made up may rightly have no
-        effect, so its key may stay listed.
+        No further key is deleted in two cases: the list of the account of the key cannot be read; or the deletion was
+        granted, and that list still shows the key. The second case does not count for a deletion that names a made-up
+        account, because such a deletion may rightly have no effect.
         """
         account = self._account_of(sending)
         self._read_all(sending)
@@ -223,13 +223,13 @@ class KeyChanges:
         if not self._may_read:
             return NO_LIST
         account = self._account_of(sending)
-        last = self._keys.lists.last.get(account)
-        if last is None or last.number < self._keys.last_registration:
-            last = self._read(sending, account)
-        before = self._keys.lists.before.get(account)
-        if last is None or before is None:
+        last_list = self._keys.lists.last.get(account)
+        if last_list is None or last_list.number < self._keys.last_registration:
+            last_list = self._read(sending, account)
+        list_before_run = self._keys.lists.before.get(account)
+        if last_list is None or list_before_run is None:
             return say("the list of keys of before the run could not be read, so no key is deleted")
-        reason = before.incomplete or last.incomplete  # a text that says why the list is not whole
+        reason = list_before_run.incomplete or last_list.incomplete  # a text that says why the list is not whole
         if not reason and self._keys.are_listed_outside_key_at(account):
             reason = NOT_AT_KEY_AT
         return say("{why}, so no key is deleted", why=reason) if reason else ""
@@ -237,8 +237,8 @@ class KeyChanges:
     def _account_of(self, sending: Sending) -> str:
         """The account of the profile (the settings of the run) whose keys the request may change.
 
-        It is the account in the path. If the suite made that account up, it is the account at which the run registers,
-        because a service may ignore the path and change the account that belongs to the token.
+        It is the account in the path. If the suite made that account up, it is the account at which the run registers
+        keys: a service may ignore the path, and change the account that belongs to the token.
         """
         account_in_path = sending.plain_request.last_segment
         return account_in_path if account_in_path in self._keys.accounts else self._keys.account

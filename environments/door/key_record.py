@@ -60,7 +60,7 @@ class KeyRecord(EventLog):
         with self.locked():
             key_in_clear = value if ours and value else ""
             account_in_clear = account if SYNTHETIC_PREFIX in account else ""
-            new = self._new(
+            new_event = self._new_event(
                 _subject(account, key_type, value),
                 event,
                 type=key_type,
@@ -69,11 +69,13 @@ class KeyRecord(EventLog):
                 key=key_in_clear,
                 address=self._address(),
             )
-            lines = [
-                line for line in self._lines() if self._is_about_another_key(event_in(line), new, is_unknown=not value)
-            ]
+            value_is_unknown = not value
+            lines = []
+            for line in self._lines():
+                if self._is_about_another_key(event_in(line), new_event, value_is_unknown=value_is_unknown):
+                    lines.append(line)
             if event != GONE:
-                lines.append(json.dumps(new))
+                lines.append(json.dumps(new_event))
             self._write_lines(lines)
 
     def state(self, account: str, key_type: str, value: str | None) -> str:
@@ -110,20 +112,23 @@ class KeyRecord(EventLog):
         """
         return [event for event in self._events_at_this_address() if event.get("ours")]
 
-    def _is_about_another_key(self, old: Event | None, new: Event, *, is_unknown: bool) -> bool:
-        """True if an old line of the file is about another key than the new line, so that it is kept.
+    def _is_about_another_key(self, old_event: Event | None, new_event: Event, *, value_is_unknown: bool) -> bool:
+        """True if an old line of the file is about another key than the new line, so that the old line is kept.
 
-        `old` is None if the old line is damaged; such a line is not kept. `is_unknown` is true if the value of the new
-        key is unknown, because the service made it. All such keys of an account have the same digest, so there the name
-        of the run decides: each run has a line of its own. A run without a name (`environments cleanup`) replaces the
-        lines of all runs.
+        `old_event` is the event in the old line; None if that line is damaged, and then it is not kept.
+
+        `value_is_unknown` is true if the service made the new key, and no answer has shown its value. All keys of
+        unknown value of an account have the same digest. For them the name of the run decides: each run has a line of
+        its own. A run without a name (`environments cleanup`) replaces the lines of all runs.
         """
-        if old is None or old["event"] == GONE:
+        if old_event is None or old_event["event"] == GONE:
             return False
         this_run_has_a_name = self.run != ""
-        if is_unknown and this_run_has_a_name and old.get("run") != self.run:
+        if value_is_unknown and this_run_has_a_name and old_event.get("run") != self.run:
             return True
-        return (new["digest"], new["address"]) != (old["digest"], old.get("address"))
+        same_key = new_event["digest"] == old_event["digest"]
+        same_service = new_event["address"] == old_event.get("address")
+        return not (same_key and same_service)
 
     def _events_at_this_address(self) -> list[Event]:
         """The events (what became of a key) at the address (`base_url`) that this run tests.

@@ -275,9 +275,9 @@ def state_after_list(key: RunKey, presence: Presence, *, is_sandbox: bool) -> Ke
 
     If the list neither shows the key nor excludes it, the state is unchanged.
 
-    A key of the profile (the settings of a run) that was not sent so far counts as "there before the run" already if
-    some text in the list may be the key. Then the run does not delete it, because it may belong to somebody. On a
-    sandbox (a test system without anybody's keys) only the key itself counts.
+    A key of the profile (the settings of a run) belongs to a person. If it was not sent so far, and some text in the
+    list may be the key, it counts as "there before the run", so that the run does not delete it. On a sandbox (a test
+    system without anybody's keys) only the key itself counts.
     """
     may_be_there_before_run = key.state is KeyState.NOT_SENT and not is_sandbox and presence.may_be_shown
     if presence.is_shown or may_be_there_before_run:

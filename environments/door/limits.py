@@ -114,8 +114,8 @@ class Budget:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
             self._with_synthetic_identifiers[operation] += 1
             return
-        kept = 0 if sending.resends_executed_code else self._reserved_for_executed_code[operation]
-        if self._counts[operation] + kept >= self.limits.wrong_tokens:
+        reserved_for_others = 0 if sending.resends_executed_code else self._reserved_for_executed_code[operation]
+        if self._counts[operation] + reserved_for_others >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
         self._counts[operation] += 1
         if sending.resends_executed_code:
@@ -156,7 +156,8 @@ class Budget:
         is_without_token_as_documented = sending.intent.credential == NO_HEADER and not sending.intent.spelling
         if not is_without_token_as_documented:
             return True
-        code_or_key_type = sending.code or key_and_type_in(sending.plain_request.body)[1]
+        _, key_type = key_and_type_in(sending.plain_request.body)  # of a registration
+        code_or_key_type = sending.code or key_type
         # The request itself if there was no earlier one. Then another attempt to send it does not count, either.
         first_request = self._first_without_token.setdefault((sending.intent.operation, code_or_key_type), sending)
         return first_request is not sending
@@ -190,7 +191,8 @@ class Budget:
 
         To the operations in `valid` a valid body is sent as well: one transfer is kept for each of them.
         """
-        self._operations_with_equal_parts, self._without_valid_body_so_far = frozenset(operations), set(valid)
+        self._operations_with_equal_parts = frozenset(operations)
+        self._without_valid_body_so_far = set(valid)
 
     def refuse_transfer(self, sending: Sending) -> None:
         """Raises LimitError for a request that may prepare a transfer, if `limits.transfers` is reached.
@@ -218,7 +220,7 @@ class Budget:
         (`divide_transfers`). Example: the limit is 10, and 1 transfer was prepared by a valid body. Then each of 3
         operations may prepare (10 - 1) // 3 = 3 transfers by invalid bodies.
         """
-        # Only on a sandbox. A real service may read such a body otherwise than the suite, and prepare a transfer.
+        # Only on a sandbox. A real service may read such a body in another way than the suite, and prepare a transfer.
         is_harmless = self._is_sandbox and not sending.intent.valid and _cannot_prepare_transfer(sending)
         if is_harmless:
             return True

@@ -36,9 +36,11 @@ from environments.secret_values import listed_secrets
 def open_door(profile: Profile, target: Target, *, codes_to_resend: Container[str] = ()) -> Door:
     """The door of a run: the object through which all its requests are sent to the service (the target).
 
-    Its parts are the limits of the profile (the settings of the run), the journal (a file with the transaction codes
-    that were sent) and the key record (a file with the PIX keys that were registered). A sandbox, which is a test
-    system without real money, needs no journal.
+    It has these parts:
+
+    - the limits of the profile (the settings of the run)
+    - the journal (a file with the transaction codes that were sent), unless the target is a sandbox without real money
+    - the key record (a file with the PIX keys that were registered)
 
     Executions of earlier runs whose outcome is unknown are read from the journal at once, so that the report can name
     them. `codes_to_resend` has the code that this run may send although an earlier run sent it and was refused. Raises

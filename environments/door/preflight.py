@@ -61,8 +61,9 @@ def preflight(client: Client) -> str:
 def _harmless_requests(client: Client) -> Iterator[tuple[str, str]]:
     """Requests that change nothing, each as an operation and its path parameter: `("getBalance", "ac-1")`.
 
-    They are all operations that only read, with listAccounts first, because it needs no account. If the settings of the
-    run permit executions, the execution of a made-up transaction code comes last; no transfer has such a code.
+    They are all operations that only read, with listAccounts first, because it needs no account: `Client.send` ignores
+    its path parameter. If the settings of the run permit executions, the execution of a made-up transaction code comes
+    last; no transfer has such a code.
     """
     for operation in sorted(READ_OPERATIONS, key=lambda name: name != "listAccounts"):  # False is sorted before True
         yield operation, client.door.keys.account or synthetic()
@@ -118,6 +119,17 @@ def _is_refused(with_token: Exchange, with_wrong_token: Exchange) -> bool:
 
     A service may refuse tokens with another status, such as 403, so the answer to a wrong token is compared.
     """
-    refusal = with_token.response and refusal_about_the_caller(with_token.response)
-    refusal_of_wrong_token = with_wrong_token.response and refusal_about_the_caller(with_wrong_token.response)
-    return refusal is not None and refusal in (RefusalKind.TOKEN, refusal_of_wrong_token)
+    refusal = _refusal_of_the_caller(with_token)
+    refusal_of_wrong_token = _refusal_of_the_caller(with_wrong_token)
+    is_401 = refusal is RefusalKind.TOKEN
+    return refusal is not None and (is_401 or refusal is refusal_of_wrong_token)
+
+
+def _refusal_of_the_caller(exchange: Exchange) -> RefusalKind | None:
+    """The kind of refusal if the answer says who must not ask, such as 401 or 403; None for any other answer, or none.
+
+    Other refusals say what is wrong in the request, such as 422.
+    """
+    if exchange.response is None:
+        return None
+    return refusal_about_the_caller(exchange.response)

@@ -29,6 +29,8 @@ from spec.json_text import leaves_of, pointer
 
 PERHAPS_PREPARED = "the answer refuses it, and holds a code or a result: it was perhaps prepared"
 _NOT_SENT = "its code was not sent"
+_NO_CODE = ""
+"""Stands for the code of an answer that has none, or none that the run may send."""
 _MAY_HAVE_HAD_EFFECT = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
 """Kinds of answers after which a transfer may be prepared: refusals that do not say that the service did nothing, and
 None for an answer that is no refusal."""
@@ -39,8 +41,8 @@ class Prepared:
     """The transaction codes of the transfers that the run prepared, and what became of each."""
 
     codes: dict[int, str] = field(default_factory=dict)
-    """By number of the exchange that prepared, the code in its answer; empty if it has none that may be sent."""
-    _reasons: dict[str, str] = field(default_factory=lambda: {"": "no code at transactions.prepare.code_at"})
+    """By number of the exchange that prepared, the code in its answer, or `_NO_CODE`."""
+    _reasons: dict[str, str] = field(default_factory=lambda: {_NO_CODE: "no code at transactions.prepare.code_at"})
     """By code, why it was not executed; an empty text if it was, or may have been."""
 
     def learn(self, number: int, code: str) -> None:
@@ -72,8 +74,8 @@ class Prepared:
 
         An exchange is left out if its answer has no code, or none that the run may send.
         """
-        codes = [self.codes.get(exchange.number, "") for exchange in exchanges]
-        return [code for code in codes if code]
+        codes = [self.codes.get(exchange.number, _NO_CODE) for exchange in exchanges]
+        return [code for code in codes if code != _NO_CODE]
 
     def outcomes_of_preparations(
         self, exchanges: Iterable[Exchange], code_at: str = ""
@@ -94,7 +96,7 @@ class Prepared:
                 yield exchange, _NOT_SENT
             else:
                 code = self.codes[exchange.number]
-                yield exchange, self._reasons.get(code, _NOT_SENT)
+                yield exchange, self._reasons.get(code, _NOT_SENT)  # `_NO_CODE` has its own reason
 
 
 def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:

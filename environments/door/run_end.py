@@ -25,7 +25,7 @@ from spec.exchange import Failure, FailureKind, Response
 from spec.message import Text, say
 
 STOPPED = "the run was stopped"
-CUT = "{}, and no answer came in time"
+_NO_ANSWER_IN_TIME = "{}, and no answer came in time"
 _LAST_ANSWERS_S = 1.0
 """Seconds in which requests on the wire may still be answered when the run ends: the outcome of an execution without an
 answer is unknown."""
@@ -33,6 +33,11 @@ _RESERVED_SHARE = 0.1
 """The part of limits.duration that is kept for cleaning up."""
 _MOST_RESERVED_S = 60.0
 """Most seconds that are kept for cleaning up: a minute is enough to delete the few keys of a run."""
+
+
+def failure_at_the_end(why_over: Text) -> Failure:
+    """The failure of a request that was sent, and got no answer because the run ended; `why_over` says why it ended."""
+    return Failure(FailureKind.LIMIT, _NO_ANSWER_IN_TIME.format(why_over))
 
 
 class RunEnd:
@@ -96,7 +101,7 @@ class RunEnd:
         """
         timed_out = isinstance(result, Failure) and result.kind is FailureKind.TIMEOUT
         if timed_out and self.why_over:
-            return Failure(FailureKind.LIMIT, CUT.format(self.why_over))
+            return failure_at_the_end(self.why_over)
         return result
 
     # -- how threads wait -------------------------------------------------------------------------------------

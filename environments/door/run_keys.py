@@ -83,7 +83,7 @@ class Keys:
         """Begin with the keys of the profile (the settings of the run), none of which was sent so far."""
         self.accounts = accounts
         """The accounts of the profile."""
-        self.account = next(iter(accounts), "")
+        self.account = accounts[0] if accounts else ""
         """The account at which the run registers: the first of the profile."""
         self.lists = AccountLists(self.account, is_sandbox=is_sandbox, key_at=key_at)
         self.last_registration = 0
@@ -98,18 +98,26 @@ class Keys:
         RANDOM key, the operator promises that nobody else registers keys at this account."""
         self._is_sandbox = is_sandbox
         self._record = record
-        self._profile_keys: dict[str, RunKey] = {}  # the keys of the profile, by value
+        self._profile_keys = self._run_keys_of_profile(keys_of_profile)  # by value
+        self._keys = list(self._profile_keys.values())  # the keys of the profile come first, whatever is sent first
+
+    def _run_keys_of_profile(self, keys_of_profile: tuple[PixKey, ...]) -> dict[str, RunKey]:
+        """The keys of the profile (the settings of the run) by their value. RANDOM keys, which have none, are left out.
+
+        On a sandbox the run may delete each of them, because no key there belongs to anybody.
+        """
+        run_keys = {}
         for place, key in enumerate(keys_of_profile):
-            if key.key:  # a RANDOM key has no value in the profile
-                self._profile_keys[key.key] = RunKey(
+            if key.key:
+                run_keys[key.key] = RunKey(
                     label_of(keys_of_profile, place),
                     key.type,
                     key.key,
                     self.account,
                     is_of_profile=True,
-                    disposable=key.disposable or is_sandbox,
+                    disposable=key.disposable or self._is_sandbox,
                 )
-        self._keys = list(self._profile_keys.values())  # the keys of the profile come first, whatever is sent first
+        return run_keys
 
     # -- questions --------------------------------------------------------------------------------------------
 
@@ -176,8 +184,10 @@ class Keys:
         key = self._profile_keys[value]
         # On a sandbox the list of the account at which the run registers is enough, because no key there belongs to
         # anybody.
-        before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
-        return profile_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
+        list_before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
+        return profile_key_may_be_deleted(
+            key, list_before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox
+        )
 
     def has_random_key_of_unknown_value(self) -> bool:
         """True if this run or an earlier one registered a RANDOM key, whose value the service made and nobody knows.
@@ -218,15 +228,15 @@ class Keys:
         A key that the suite did not make up counts only if the list before the run did not show it at another place:
         a list may also name the holder of the account, whose tax number may be a key. Raises JournalError.
         """
-        last = self.lists.last.get(account)
-        if last is None:
+        last_list = self.lists.last.get(account)
+        if last_list is None:
             return False
-        before = self.lists.before.get(account)
+        list_before = self.lists.before.get(account)
         for key in self.keys_of_runs():
             is_synthetic = SYNTHETIC_PREFIX in key.key
-            was_there_before = before is not None and before.shows_outside_key_at(key.key)
+            was_there_before = list_before is not None and list_before.shows_outside_key_at(key.key)
             may_be_holder_of_account = was_there_before and not is_synthetic
-            if last.shows_outside_key_at(key.key) and not may_be_holder_of_account:
+            if last_list.shows_outside_key_at(key.key) and not may_be_holder_of_account:
                 return True
         return False
 
@@ -284,7 +294,8 @@ class Keys:
     def count_as_registered_if_recorded(self, key: PixKey) -> bool:
         """Count a key of the profile as registered by this run, if an earlier run registered it and did not delete it.
 
-        Then this run may delete the key. Returns true if the key counts as such. All three conditions must hold:
+        Then this run may delete the key. Returns true if the key counts as registered by this run. All three conditions
+        must hold:
 
         - The record of keys, a file, says that an earlier run registered it.
         - The list of keys before the run shows it at its account: its owner may have moved it to another account.
@@ -304,10 +315,9 @@ class Keys:
     def learn_value(self, key: RunKey, value: str | None) -> None:
         """Note the value of a key that the service made, so that the run can delete the key.
 
-        A service may also make a key for a registration of another type, so the key gets the type RANDOM here. `value`
-        is None if it turned out that no answer shows the value. A masked text, such as `1a2b****`, is no value, and
-        neither is the value of a key of the profile: both are ignored. In the record of keys, the line of the key is
-        replaced by a line with its new value. Raises JournalError.
+        `value` is None if it turned out that no answer shows the value. A masked text, such as `1a2b****`, and the
+        value of a key of the profile are ignored, because neither is the value of the key that the service made. In
+        the record of keys, the line of the key is replaced by a line with its new value. Raises JournalError.
         """
         is_masked = value is not None and has_mask(value)
         if value == key.value or value in self._profile_keys or is_masked:
@@ -315,7 +325,7 @@ class Keys:
         state = key.state
         self._set_state(key, KeyState.GONE)  # removes the line with the old value from the record
         key.label = _LABEL_OF_MADE_KEY
-        key.type = "RANDOM"
+        key.type = "RANDOM"  # a service may also make a key for a registration of another type
         key.value = value
         # At a real service a value is learned only if a list shows it. That a list lacked the earlier value says
         # nothing about the new value.
@@ -341,9 +351,9 @@ class Keys:
         listing = self.lists.last.get(account)
         if listing is None:
             return
-        before = self.lists.before.get(account)
+        list_before = self.lists.before.get(account)
         values_of_run = {key.value for key in self._keys if key.account == account}
-        texts_before = before.texts if before else frozenset()
+        texts_before = list_before.texts if list_before else frozenset()
         for text in sorted(listing.texts - values_of_run - texts_before):
             origin = next((key for key in self._keys if may_be_stored_as(key, text)), None)
             if origin is not None:
@@ -453,8 +463,8 @@ class Keys:
         is_accepted = registered(exchange) or may_be_registered_later
         self._set_state(key, state_after_registration(key, exchange, state_before, is_sandbox=self._is_sandbox))
         key.was_accepted = key.was_accepted or is_accepted
-        # Unknown before and after: a key that was registered before this exchange is not registered by it, and neither
-        # is a key that is certainly not registered after it.
+        # A request that got no clear answer may have registered the key only if nobody knew before it whether the key
+        # is registered, and nobody knows after it.
         is_still_unknown = was_unknown and key.state in REGISTRATION_UNKNOWN
         may_be_registered_by_exchange = is_still_unknown and may_have_arrived(exchange)
         if registered(exchange) or may_be_registered_by_exchange:
@@ -481,12 +491,12 @@ class Keys:
         listing = self.lists.note_list(exchange)
         if listing is None:
             return
-        before = self.lists.before.get(account)
+        list_before = self.lists.before.get(account)
         for key in list(self._keys):  # a copy, because keys may be added meanwhile
             if key.value is None:
                 self._update_key_without_value(key, listing, account)
                 continue
-            presence = presence_of(key, key.value, listing, before)
+            presence = presence_of(key, key.value, listing, list_before)
             if self._counts_as_account_of_key(key, account):
                 self._update_by_own_account(key, presence)
             else:
@@ -495,9 +505,8 @@ class Keys:
     def _counts_as_account_of_key(self, key: RunKey, account: str) -> bool:
         """True if the list of this account counts as the list of the account of the key.
 
-        That is true if both accounts are equal, or if the key has no account so far. For a key of the profile (the
-        settings of the run) that was not sent so far, each list counts, because it may be registered at any account of
-        the profile.
+        That is true if both accounts are equal, or if the key has no account so far. A key of the profile (the settings
+        of the run) may be registered at any account of the profile. So until the run sends it, each list counts.
         """
         is_its_account = account == key.account or not key.account  # a key without an account may be at any
         may_be_anywhere = key.is_of_profile and key.state is KeyState.NOT_SENT
@@ -542,8 +551,8 @@ class Keys:
 
     def _is_new_at(self, account: str, value: str) -> bool:
         """True if the list before the run did not show this key, and no answer so far showed it at this account."""
-        before = self.lists.before.get(account)
-        was_shown_before = before is not None and before.shows(value)
+        list_before = self.lists.before.get(account)
+        was_shown_before = list_before is not None and list_before.shows(value)
         return not was_shown_before and self._key_with_value(value, account) is None
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:

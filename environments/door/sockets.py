@@ -179,11 +179,11 @@ def _plain_socket_of(sock: Any) -> socket.socket:
     return plain_socket
 
 
-def _close_and_wait_for_service(connection: Any) -> None:
-    """Close a connection, and wait for at most half a second until the service has closed its end.
+def _close_at_both_ends(connection: Any) -> None:
+    """Close a connection, and wait for at most half a second until the service has closed its end of it, too.
 
     A service may accept few connections at a time, and would refuse the next one while this one is still open there.
-    To wait is to read until the end: `recv` returns no bytes as soon as the service has closed.
+    To wait is to read until the end: `recv` returns no bytes as soon as the service has closed its end.
     """
     _thread_data.deadline.watch(connection.sock)  # ends the loop below if the service keeps sending
     _shut_down(connection.sock, socket.SHUT_WR)
@@ -234,7 +234,7 @@ class _Head:
 
 
 _BLANKS_BEFORE_COLON = re.compile(rb"^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+:")
-"""The name of a header (RFC 9110 section 5.6.2) at the begin of a line, then blanks and the colon: `Content-Type :`."""
+"""The name of a header (RFC 9110 section 5.6.2) at the start of a line, then blanks and the colon: `Content-Type :`."""
 
 
 class _FinalResponse(HTTPResponse):
@@ -254,7 +254,7 @@ class _FinalResponse(HTTPResponse):
         super().begin()
         self.fp = file  # the body is read without that limit
         _thread_data.deadline.head = self  # so that the status and the headers are known if the body cannot be read
-        if self.headers.defects:
+        if self.headers.defects:  # lines that the parser of `http.client` could not read
             raise MalformedHeaderError
         if not self.headers.get("Content-Length", "0").strip().isdigit():
             raise InvalidHeader
@@ -299,7 +299,7 @@ class _Watched:
             raise ConnectedError
         deadline.may_have_left = True
         deadline.watch(self.sock)
-        self._http_vsn_str = HTTP_1_0 if deadline.is_http_1_0 else "HTTP/1.1"
+        self._http_vsn_str = HTTP_1_0 if deadline.is_http_1_0 else "HTTP/1.1"  # what `http.client` writes
         super().request(*args, **kwargs)  # type: ignore[misc]
 
     def getresponse(self) -> Any:
@@ -338,16 +338,17 @@ class _PoolOfRecentConnections:
     """Lets one thread at a time take a connection."""
 
     def _get_conn(self, timeout: float | None = None) -> Any:
-        """A connection for the request of this thread. If it has no socket, it connects anew when it sends.
+        """A connection for the request of this thread: that of its last request if it is free, else another one.
 
-        A connection that was idle for too long is closed first. So is any connection if the request needs a new one
+        A connection without a socket is a new one: it connects when it sends. A connection that was idle for too long
+        is closed first, and so loses its socket. So does any connection if the request needs a new one
         (`Deadline.needs_new_connection`).
 
         If a connection answered before and has no socket now, the service has closed it without announcing that
         (`service_closes_unannounced`): a connection whose end was announced is not kept in the pool.
         """
         with self._taking:
-            self._move_to_end_of_queue(_thread_data.last_connection)
+            self._put_first_in_line(_thread_data.last_connection)  # the connection that `urllib3` takes next
             connection = super()._get_conn(timeout)  # type: ignore[misc]
         _thread_data.last_connection = connection
         deadline = _thread_data.deadline
@@ -357,12 +358,12 @@ class _PoolOfRecentConnections:
             if has_answered_before:
                 self.service_closes_unannounced = True
         elif deadline.needs_new_connection or _is_idle_for_too_long(connection):
-            _close_and_wait_for_service(connection)
-        deadline.used_new_connection = connection.sock is None  # without a socket it connects when it sends
+            _close_at_both_ends(connection)
+        deadline.used_new_connection = connection.sock is None
         return connection
 
-    def _move_to_end_of_queue(self, connection: Any) -> None:
-        """Move a free connection to the end of the queue, so that it is taken next: the queue gives its last one first.
+    def _put_first_in_line(self, connection: Any) -> None:
+        """Move a free connection to the end of the queue of the pool, from which `urllib3` takes connections.
 
         Nothing is moved if `connection` is None (the thread has sent nothing so far), if another thread uses it, or if
         it was idle for too long.

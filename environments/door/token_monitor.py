@@ -172,7 +172,8 @@ class TokenMonitor:
         self._invalid_in_a_row = 0
         self._refused_since_granted = [number for number in self._refused_since_granted if number > exchange.number]
         if exchange.operation in READ_OPERATIONS:
-            self.last_granted_read = self._granted_reads[exchange.operation] = exchange
+            self.last_granted_read = exchange
+            self._granted_reads[exchange.operation] = exchange
 
     def _count_refusal_of_invalid_request(self, response: Response) -> None:
         """Count an invalid request that was refused because of the caller, such as with 401: perhaps the token expired.
@@ -200,7 +201,7 @@ class TokenMonitor:
         fetched.
         """
         authorization = str(sending.request.headers.get("Authorization"))
-        self._wait_for_empty_wire()  # before the condition: another thread may fetch a token while this one waits
+        self._wait_for_empty_wire()  # before the comparison: another thread may fetch a token meanwhile
         request_has_newest_token = self._secrets.token() in authorization
         if request_has_newest_token and not self._expired_at:
             repetition = self._repeat_alone(last_granted_read)
@@ -217,7 +218,7 @@ class TokenMonitor:
         try:
             is_another = self._refresh()
         except ProfileError as error:
-            self._lines_about_fetching = [str(error)]
+            self._lines_about_fetching = [str(error)]  # one line, even if the source fails again and again
         if is_another:
             self._lines_about_fetching.append(REFRESHED.of(number=number))
         else:

@@ -79,8 +79,8 @@ class Wire(HTTPAdapter):
         needs_no_tls = profile.base_url.startswith("http:") and not proxy
         self._context = None if needs_no_tls else _tls_context(profile)
         self._send_options: Any = {
-            "stream": True,
-            "timeout": (min(CONNECT_TIMEOUT_S, timeout), timeout),  # connection, next byte
+            "stream": True,  # do not read the body: `_body_of` reads it, up to its limit
+            "timeout": (min(CONNECT_TIMEOUT_S, timeout), timeout),  # for the connection, and for each next byte
             "verify": str(profile.tls.ca_bundle) if profile.tls.ca_bundle else True,
             "proxies": {"http": proxy, "https": proxy},
         }
@@ -117,7 +117,7 @@ class Wire(HTTPAdapter):
         deadline = Deadline(self._watchdog, sends=False)
         try:
             result = self._exchange(requests.Request("GET", base_url).prepare(), deadline)
-        except ConnectedError:
+        except ConnectedError:  # there is a connection: the error keeps the request from being sent
             return ""
         return str(result.message) if isinstance(result, Failure) else ""
 
@@ -276,13 +276,14 @@ def _body_of(raw: urllib3.BaseHTTPResponse, most_bytes: int, limit_in_words: str
     its beginning and `limit_in_words`. Then the rest is not read, and the connection is closed.
     """
     body = bytearray()
-    while chunk := raw.read(_READ_AT_ONCE, decode_content=True):
+    while len(body) <= most_bytes:
+        chunk = raw.read(_READ_AT_ONCE, decode_content=True)
+        if not chunk:  # the body ends here
+            raw.release_conn()
+            return bytes(body), ""
         body += chunk
-        if len(body) > most_bytes:
-            raw.close()
-            return bytes(body[:_BYTES_OF_A_TOO_LONG_BODY]), limit_in_words
-    raw.release_conn()
-    return bytes(body), ""
+    raw.close()
+    return bytes(body[:_BYTES_OF_A_TOO_LONG_BODY]), limit_in_words
 
 
 # -- failures -------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def check_address(text: str, *, insecure: bool, exact: bool) -> None:
     path that ends in /v1, which is usually a mistake, because every path of the interface starts with /v1. No message
     repeats the address, because it may have a password.
     """
-    if "@" in text:
+    if "@" in text:  # a profile has no secret itself, only the names of environment variables and files with secrets
         raise ValueError("an address with a user name or password; secrets are named, never written: leave them out")
     has_query_or_fragment = set(text) & set("?#")
     if has_query_or_fragment:
@@ -65,10 +65,10 @@ def check_address(text: str, *, insecure: bool, exact: bool) -> None:
 def check_proxy(proxy: str, base_url: str, *, insecure: bool) -> None:
     """Check the address of a proxy. Raises ValueError if it is wrong, or if the proxy could read the token.
 
-    A proxy can read everything that is sent to an address with http://, unless `insecure` permits it or the proxy runs
-    on this machine.
+    A proxy can read everything that is sent to a service with http:// (`base_url`). That is wrong unless `insecure`
+    permits it, or the proxy runs on this machine.
     """
-    check_address(proxy, insecure=True, exact=True)
+    check_address(proxy, insecure=True, exact=True)  # the proxy itself may have http://, and any path
     is_readable_for_proxy = base_url.startswith("http:") and not _is_loopback(proxy)
     if is_readable_for_proxy and not insecure:
         raise ValueError("http:// shows the token to the proxy; use https://, or set insecure: true in the profile")

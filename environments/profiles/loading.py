@@ -96,19 +96,31 @@ class ParsedYaml:
         `place` has the names of keys and the numbers of list items that lead to the value from the outside, such as
         `("limits", "rate")`. If there is no such value, it is the line of the last key or item that exists.
         """
+        if self.root is None:  # the file is empty
+            return 1
         node = self.root
-        mark = node.start_mark if node else None
+        line = node.start_mark.line
         for step in place:
-            if isinstance(node, yaml.MappingNode) and isinstance(step, str):
-                key_node, node = next((pair for pair in node.value if pair[0].value == step), (None, None))
-            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                node = node.value[step]
-                key_node = node  # a list item has no key, so its own line is used
-            else:
+            key_node, value_node = _nodes_at(node, step)
+            if key_node is None or value_node is None:
                 break
-            if key_node:
-                mark = key_node.start_mark
-        return mark.line + 1 if mark else 1
+            line = key_node.start_mark.line
+            node = value_node
+        return line + 1  # PyYAML counts lines from 0
+
+
+def _nodes_at(node: yaml.Node, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
+    """The nodes of a key and of its value, if `node` is a mapping. Both are None if it has no such key.
+
+    If `node` is a list, `step` is the number of an item. An item has no key, so its node is returned twice.
+    """
+    if isinstance(node, yaml.MappingNode) and isinstance(step, str):
+        for key_node, value_node in node.value:
+            if key_node.value == step:
+                return key_node, value_node
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+        return node.value[step], node.value[step]
+    return None, None
 
 
 def parse_yaml(text: str, name: str) -> ParsedYaml:
@@ -196,7 +208,7 @@ def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None 
     except (OSError, ValueError) as error:
         names = sorted(file.stem for file in folder.glob("*.yaml") if not file.name.endswith(RECORD))
         known_environments = f"the environments in {shown(folder)} are: {', '.join(names) or 'none'}"
-        reason = getattr(error, "strerror", "it is not UTF-8")
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ProfileError(f"{shown(path)}: cannot be read ({reason}); {known_environments}") from None
     return profile_of(text, path, base_url)
 
@@ -227,36 +239,45 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         raise ProfileError(*dict.fromkeys(_problem(problem, parsed, name, base_url) for problem in errors)) from None
     profile = Profile(**vars(file), name=path.stem, path=path, redirection_note=redirection_note)
     sets_limit_of_transfers = "transfers" in (data.get("limits") or {})
-    if sets_limit_of_transfers or not profile.is_sandbox:
-        return profile
-    # On a sandbox no money is real, so the limit of transfers is that of requests: every request may prepare a
-    # transfer, because the service may accept every invalid body.
+    if profile.is_sandbox and not sets_limit_of_transfers:
+        return _with_a_transfer_for_each_request(profile)
+    return profile
+
+
+def _with_a_transfer_for_each_request(profile: Profile) -> Profile:
+    """The profile of a sandbox with a limit of transfers that no run reaches: it is that of the requests.
+
+    Every request may prepare a transfer, because the service may accept every invalid body. On a sandbox no money is
+    real, so that does no harm.
+    """
     return replace(profile, limits=replace(profile.limits, transfers=profile.limits.requests))
 
 
 def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[str, Any], str | None]:
     """The data of a profile after --base-url replaced its address, and a note about that.
 
-    | address in the profile | what is changed | note |
+    The setting `sandbox` is removed in any case, because nobody has said that the address of --base-url is a sandbox.
+
+    | address in the profile | what else is changed | note |
     |---|---|---|
-    | embedded (the sandbox inside the suite) | the address; keys, codes and bodies are removed; it reads | a text |
+    | embedded (the sandbox of the suite) | the address; keys, codes and bodies are removed; it only reads | a text |
     | another one than that of --base-url | the address | the empty text |
     | the same as that of --base-url | nothing | None |
 
     Keys, codes and bodies in a profile of the embedded sandbox are made up, so they must not be sent to another
     service. `name` is the file for the note.
     """
-    new_address = {"base_url": base_url, "sandbox": None}  # nobody has said that the new address is a sandbox
+    new_address = {"base_url": base_url, "sandbox": None}
     if data.get("base_url") == EMBEDDED:
-        kept = {key: value for key, value in data.items() if key not in _MADE_UP_FOR_THE_SANDBOX}
+        kept_data = {key: value for key, value in data.items() if key not in _MADE_UP_FOR_THE_SANDBOX}
         note = (
             f"--base-url: {name} is for the embedded sandbox, this run only reads; keys, codes and bodies stay "
             f"there. `python -m environments new NAME` writes a profile for {normalized_address(base_url)}"
         )
-        return kept | {"allow": ["read"]} | new_address, note
+        return kept_data | {"allow": ["read"]} | new_address, note
     is_same_address = normalized_address(base_url) == normalized_address(str(data.get("base_url")))
-    data = data | new_address
-    return (data, None) if is_same_address else (data, "")
+    note_on_address = None if is_same_address else ""
+    return data | new_address, note_on_address
 
 
 def from_example(values: Mapping[str, str], path: Path) -> str:

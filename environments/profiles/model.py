@@ -55,7 +55,7 @@ ENVIRONMENTS = Path(__file__).parents[1]
 EMBEDDED = "embedded"
 """The base_url of a profile whose target is the embedded sandbox."""
 FAIL = "fail"
-"""Value of the key `drift` with which a run fails if the service behaves otherwise than a user accepted (--accept)."""
+"""Value of the key `drift` with which a run fails if the service no longer behaves as a user accepted (--accept)."""
 RECORD = ".observed.yaml"
 """Ending of the name of a record: what was observed of an environment and accepted. It is no profile."""
 
@@ -69,8 +69,8 @@ class ProfileError(Exception):
     def __init__(self, *problems: str) -> None:
         """Make an error of these problems, each in one line for the user. At least one problem is needed."""
         self.problems = [_on_one_line(problem) for problem in problems]
-        others = len(problems) - 1
-        super().__init__(self.problems[0] + (f" ({others} more in this file)" if others else ""))
+        number_of_others = len(problems) - 1
+        super().__init__(self.problems[0] + (f" ({number_of_others} more in this file)" if number_of_others else ""))
 
 
 def _on_one_line(text: str) -> str:
@@ -209,14 +209,12 @@ class ProfileFile:
     def _check_base_url(cls, text: str, info: ValidationInfo) -> str:
         """Check the address of the service. Returns it in the form in which requests are sent to it.
 
-        `insecure` and `base_url_is_exact` may permit unusual addresses. pydantic checked both before; if one of them is
-        wrong itself, it is missing in `info.data`, and no second error about the address is wanted.
+        `insecure` and `base_url_is_exact` may permit unusual addresses.
         """
         address = normalized_address(text)
         if address != EMBEDDED:
-            insecure = info.data.get("insecure", True)
-            exact = info.data.get("base_url_is_exact", True)
-            check_address(address, insecure=insecure, exact=exact)
+            exact = _is_true_or_wrong("base_url_is_exact", info)
+            check_address(address, insecure=_is_true_or_wrong("insecure", info), exact=exact)
         return address
 
     @field_validator("sandbox")
@@ -244,7 +242,7 @@ class ProfileFile:
         The embedded sandbox needs none, because the suite gives it a token.
         """
         number_of_sources = len([source for source in vars(auth).values() if source])
-        is_missing = number_of_sources == 0 and info.context["base_url"] != EMBEDDED  # type: ignore[index]
+        is_missing = number_of_sources == 0 and _address_as_written(info) != EMBEDDED
         if number_of_sources > 1 or is_missing:
             raise ValueError("expected exactly one of token_env, token_command and token_file")
         return auth
@@ -258,10 +256,12 @@ class ProfileFile:
         """
         prepare = transactions.prepare
         if prepare:
-            needed = operations()[prepare.operation].permission
+            needed_permission = operations()[prepare.operation].permission
             permitted = info.data.get("allow", PERMISSIONS)
-            if needed not in permitted:
-                raise ValueError(f"{prepare.operation} is not permitted; add {needed} to allow, or remove prepare")
+            if needed_permission not in permitted:
+                raise ValueError(
+                    f"{prepare.operation} is not permitted; add {needed_permission} to allow, or remove prepare"
+                )
         return transactions
 
     @field_validator("also_at")
@@ -271,10 +271,8 @@ class ProfileFile:
 
         Returns them in the form in which requests are sent to them, so that they can be compared as texts.
         """
-        # As in `_check_base_url`: a setting that is wrong itself is missing in `info.data`, and permits everything
-        # here.
-        insecure = info.data.get("insecure", True)
-        exact = info.data.get("base_url_is_exact", True)
+        insecure = _is_true_or_wrong("insecure", info)
+        exact = _is_true_or_wrong("base_url_is_exact", info)
         normalized = tuple(map(normalized_address, addresses))
         for address in normalized:
             check_address(address, insecure=insecure, exact=exact)
@@ -285,9 +283,28 @@ class ProfileFile:
     def _check_proxy(cls, proxy: str | None, info: ValidationInfo) -> str | None:
         """Check that the proxy has a valid address, and cannot read the token on its way to the service."""
         if proxy:
-            address = info.context["base_url"]  # type: ignore[index]
-            check_proxy(proxy, address, insecure=info.data.get("insecure", True))
+            check_proxy(proxy, _address_as_written(info), insecure=_is_true_or_wrong("insecure", info))
         return proxy
+
+
+def _address_as_written(info: ValidationInfo) -> str:
+    """The address of the service, as the file or --base-url has it, even if it is wrong.
+
+    `profile_of` puts it into `info.context`. In `info.data`, which has the settings that pydantic has checked so far,
+    it is missing if it is wrong.
+    """
+    address: str = info.context["base_url"]  # type: ignore[index]
+    return address
+
+
+def _is_true_or_wrong(setting: str, info: ValidationInfo) -> bool:
+    """True if a setting that permits something, such as `insecure`, is true, or if its own value is wrong.
+
+    A setting whose value is wrong is missing in `info.data`, the settings that pydantic has checked so far. The user
+    gets an error about that setting. An error about the address as well would only confuse.
+    """
+    is_true: bool = info.data.get(setting, True)
+    return is_true
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,7 +315,7 @@ class Profile(ProfileFile):
     path: Path
     """The file as it was named."""
     redirection_note: str | None = None
-    """What ``--base-url`` changed in the profile:
+    """What ``--base-url`` changed in the profile, apart from ``sandbox``, which it always removes:
 
     - None: nothing, because the address is that of the file.
     - Empty: only the address was replaced.

@@ -136,8 +136,8 @@ class Ledger:
         row = self._execute("SELECT * FROM transfers WHERE id = ?", [code]).fetchone()
         if row is None:
             return None
-        id_, payer, payee_id, *others = row
-        return Transfer(id_, payer, self.account(payee_id), *others)
+        id_, payer, payee_id, *further_columns = row  # in the order of the fields of `Transfer`
+        return Transfer(id_, payer, self.account(payee_id), *further_columns)
 
     def prepare(self, transfer: Transfer) -> None:
         """Write a prepared transfer to the database, so that it can be executed later. No money moves."""

@@ -127,14 +127,14 @@ class HttpService:
     """Method, path template, operationId. A template has at most one parameter, as a segment of its own."""
 
     def __init__(self, *, token: str | None = None, database: Database | None = None) -> None:
-        """Begin to serve this token and this database.
+        """Make a service that accepts this access token, and has the accounts, keys and transfers of this database.
 
         Without a token a random one is made, and without a database a new one with made-up accounts.
         """
         self.token = token or secrets.token_urlsafe()
         self.database = database or Database()
-        self.numbers = count(1)
-        """Numbers of the registrations."""
+        self.registration_numbers = count(1)
+        """Gives each registration of a key its number, which the answer has as DocumentNumber: 1 for the first one."""
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
         """The response that the server is to send to a request.

@@ -128,9 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
             log.exception("The sandbox failed")
             self.send_error(500)
             return
-        if (
-            response is not None
-        ):  # None: the service wrote to the connection itself, as broken services of self-tests do
+        # It is None if the service wrote to the connection itself, as broken services of self-tests do.
+        if response is not None:
             self._send(response)
 
     def _body(self) -> bytes | None:

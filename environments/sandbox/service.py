@@ -166,7 +166,8 @@ class Service(HttpService):
 
         Raises Refusal (422) if the key does not have the format of its type.
         """
-        key = text_field(body, "pixKey", "" if key_type == "RANDOM" else None)
+        may_be_missing = key_type == "RANDOM"
+        key = text_field(body, "pixKey", default="" if may_be_missing else None)
         if not self.KEY_FORMATS[key_type](key):
             raise Refusal(422, f"The field pixKey does not have the format of a key of the type {key_type}.")
         return key
@@ -182,7 +183,8 @@ class Service(HttpService):
         accepted = ledger.key(key.key) is None
         if accepted:
             ledger.add_key(key)
-        return Registration(next(self.numbers), key, not value, accepted)
+        was_made_by_service = value == ""
+        return Registration(next(self.registration_numbers), key, made=was_made_by_service, accepted=accepted)
 
     def new_key(self) -> str:
         """A key of type RANDOM that the service makes: a random UUID."""
@@ -248,13 +250,20 @@ class Service(HttpService):
         createPix has other names for these fields than the transfer operations, and no date. Raises Refusal for a
         missing or wrong field.
         """
-        is_pix = operation == "createPix"
+        if operation == "createPix":
+            return {
+                "payer": text_field(body, "account"),
+                "key": text_field(body, "pixKey"),
+                "cents": integer_field(body, "value", factor=100),
+                "message": text_field(body, "message", default=""),
+                "date": self.now(),
+            }
         return {
-            "payer": text_field(body, "account" if is_pix else "from"),
-            "key": text_field(body, "pixKey" if is_pix else "to"),
+            "payer": text_field(body, "from"),
+            "key": text_field(body, "to"),
             "cents": integer_field(body, "value", factor=100),
-            "message": text_field(body, "message" if is_pix else "description", ""),
-            "date": self.now() if is_pix else integer_field(body, "date"),
+            "message": text_field(body, "description", default=""),
+            "date": integer_field(body, "date"),
         }
 
     def prepare(self, operation: str, request: Request) -> Data:

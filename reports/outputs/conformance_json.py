@@ -251,8 +251,12 @@ def _shell_lines_of_safest(exchanges: Mapping[int, ShownExchange], numbers: Sequ
 def _risk_of_moving_money(lines: str) -> list[bool]:
     """Sort key of shell lines that send a request again: the more certainly they move money, the later they are sorted.
 
-    Such lines start with one of the warnings in `_MONEY_WARNINGS`, of which the first is the most certain. Python
-    compares the lists item by item, and False is smaller than True. `[False, False, False]` is the smallest: no money.
+    Lines that may move money start with one of the three warnings in `_MONEY_WARNINGS`. Python compares lists item by
+    item, and False is smaller than True, so the keys are sorted in this order:
+
+    - `[False, False, False]`: no warning, so the lines move no money
+    - `[False, False, True]`: the last warning, "this line may move money"
+    - `[True, False, False]`: the first warning, "this line moves money"
     """
     return [lines.startswith(warning) for warning in _MONEY_WARNINGS]
 

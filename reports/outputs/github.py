@@ -179,8 +179,8 @@ def _lines_about_drift(document: RunDocument) -> Iterator[str]:
 
 def _others_in_words(finding: ReportedFinding) -> str:
     """How many further requirements deviate for the same cause: ` and 2 more`; empty if there are none."""
-    others = len(finding.requirements) - 1  # without the one that names the cause
-    return f" and {others} more" if others else ""
+    number_of_others = len(finding.requirements) - 1  # without the one that names the cause
+    return f" and {number_of_others} more" if number_of_others else ""
 
 
 def _answer_in_words(finding: ReportedFinding) -> str:

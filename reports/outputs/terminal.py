@@ -47,7 +47,10 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     yield str(run_line(document))
     yield from (f"! {alert.text}" for alert in document.alerts)
     for finding in document.findings:
-        yield from _lines_about_failure(finding) if finding.verdict == Verdict.FAIL else _line_about_warning(finding)
+        if finding.verdict == Verdict.FAIL:
+            yield from _lines_about_failure(finding)
+        else:
+            yield from _line_about_warning(finding)
     if document.comparison:
         yield str(document.comparison.line)
     yield from _lines_about_drift(document)

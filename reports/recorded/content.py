@@ -273,7 +273,7 @@ def _without_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
 
     Raises _NotThisCodingError if the bytes are not in this coding, and LookupError if the suite does not know it.
     """
-    for wbits in _INFLATING.get(coding, ()):  # services write deflate in two ways, so both are tried
+    for wbits in _INFLATING.get(coding, ()):  # zlib's number for a format; deflate is written in two, so both are tried
         inflating = zlib.decompressobj(wbits)
         try:
             return inflating.decompress(body, _LARGEST), inflating.eof

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import jsonschema_rs
@@ -76,6 +76,47 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     members = members_of(entry)
     recorded_request = members_of(members.get("request"))
     recorded_response = members_of(members.get("response"))
+    request_line = _request_line_of(recorded_request, base_url)
+    if not isinstance(request_line, _RequestLine):  # it is the reason why the entry cannot be judged
+        return request_line
+    operation = request_line.operation
+    status = number_of(recorded_response.get("status")) or 0
+    if not 100 <= status < 1_000:  # recorders write 0 or -1 for a request that was aborted
+        return _NO_RESPONSE
+    headers = _headers(recorded_request)
+    body = body_of_request(recorded_request, headers_by_name(headers))
+    response = _response(recorded_response, status)
+    credential = _credential(headers, response)
+    media_type = _media_type(headers, members_of(recorded_request.get("postData")))
+    is_documented = _is_documented(operation, request_line.query, body, media_type)
+    # The request counts as valid only if two conditions are true: the interface document promises it a success, and the
+    # recorded answer is complete enough to show whether it succeeded.
+    promises_success = is_documented and not _may_be_a_hidden_refusal(response)
+    return RecordedExchange(
+        number,
+        operation.id,
+        Request(operation.method, request_line.url, headers, body.content),
+        response,
+        credential=credential,
+        valid=credential == VALID and promises_success,
+        started=_moment(members.get("startedDateTime")),
+        elapsed_s=_seconds(members.get("time")),
+        missing_parts=tuple(_missing_parts(operation, body, response, recorded_response)),
+    )
+
+
+class _RequestLine(NamedTuple):
+    """What a recorded request asks for."""
+
+    operation: Operation
+    url: str
+    """The whole address, as `address_of` writes it."""
+    query: str
+    """The part behind the question mark."""
+
+
+def _request_line_of(recorded_request: Mapping[str, Any], base_url: str) -> _RequestLine | Text:
+    """The operation and the address of a recorded request; or a text, which says why the request cannot be judged."""
     method = recorded_request.get("method")
     recorded_url = recorded_request.get("url")
     if not isinstance(method, str) or not isinstance(recorded_url, str):
@@ -91,29 +132,7 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     operation = _operation(method.upper(), path)
     if operation is None:
         return _UNDOCUMENTED
-    status = number_of(recorded_response.get("status")) or 0
-    if not 100 <= status < 1_000:  # recorders write 0 or -1 for a request that was aborted
-        return _NO_RESPONSE
-    headers = _headers(recorded_request)
-    body = body_of_request(recorded_request, headers_by_name(headers))
-    response = _response(recorded_response, status)
-    credential = _credential(headers, response)
-    media_type = _media_type(headers, members_of(recorded_request.get("postData")))
-    is_documented = _is_documented(operation, query, body, media_type)
-    # The request counts as valid only if two conditions are true: the interface document promises it a success, and the
-    # recorded answer is complete enough to show whether it succeeded.
-    promises_success = is_documented and not _may_be_a_hidden_refusal(response)
-    return RecordedExchange(
-        number,
-        operation.id,
-        Request(method.upper(), url, headers, body.content),
-        response,
-        credential=credential,
-        valid=credential == VALID and promises_success,
-        started=_moment(members.get("startedDateTime")),
-        elapsed_s=_seconds(members.get("time")),
-        missing_parts=tuple(_missing_parts(operation, body, response, recorded_response)),
-    )
+    return _RequestLine(operation, url, query)
 
 
 def _may_be_a_hidden_refusal(response: Response) -> bool:
@@ -176,8 +195,10 @@ def _moment(text: object) -> float:
 
 
 def _seconds(milliseconds: object) -> float:
-    """A recorded duration in seconds, at most 11 days (a million seconds, so that a senseless number does no
-    harm); 0 if none is recorded, or if it is negative."""
+    """A recorded duration in seconds; 0 if none is recorded, or if it is negative.
+
+    It is at most a million seconds (11 days), so that a senseless number does no harm.
+    """
     with suppress(ArithmeticError, TypeError, ValueError):  # a value that is no number gives 0
         seconds = float(milliseconds) / 1000  # type: ignore[arg-type]  # the value may have any type
         if isfinite(seconds):

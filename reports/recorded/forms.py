@@ -155,10 +155,9 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
 def _names_and_types(members: Mapping[str, Any]) -> tuple[object, ...]:
     """The names of the members of a JSON object, and then the types of their values, as a part of a form.
 
-    JSON numbers are `Decimal` here, whose Python type would not distinguish an integer from another number. So the type
-    of an integer is written as True.
+    JSON numbers are `Decimal` here, whose Python type does not tell an integer from another number.
     """
-    types = [is_integer(value) or type(value) for value in members.values()]
+    types = ["integer" if is_integer(value) else type(value) for value in members.values()]
     return (*members, *types)
 
 

@@ -76,7 +76,7 @@ def findings_by_cause(
     with numbers of exchanges, and returns the shell lines that send one of them again.
     """
     deviating = [requirement for requirement in requirements if requirement.deviates]
-    groups = [sorted(group, key=_order_in_finding) for group in _groups_with_one_cause(deviating)]
+    groups = [sorted(group, key=_order_of_requirements) for group in _groups_with_one_cause(deviating)]
     return [_finding(group, reproduce) for group in sorted(groups, key=_order_of_findings)]
 
 
@@ -191,7 +191,7 @@ def _without_numbers(value: Value) -> object:
     return value.template, *(_without_numbers(part) for _, part in value.values if not isinstance(part, int))
 
 
-def _order_in_finding(requirement: ReportedRequirement) -> tuple[bool, int]:
+def _order_of_requirements(requirement: ReportedRequirement) -> tuple[bool, int]:
     """Sort key of the requirements in a finding: failures are first, then stronger levels.
 
     The first requirement leads: the finding has its level, verdict and statement.
@@ -233,8 +233,8 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
 def _distinct_deviations(group: list[ReportedRequirement]) -> list[Finding]:
     """One finding for each deviation of these requirements.
 
-    If a generated request and the request of a scenario (a function that sends requests for a purpose) show the same
-    deviation, it is the finding of the scenario, because its request is easier to understand.
+    A generated request may show the same deviation as a request of a scenario (a function that sends requests for a
+    purpose). Then the finding of the scenario is taken, because its request is easier to understand.
     """
     all_findings = chain(*(requirement.found for requirement in group))
     # `shown_by` is empty for the request of a scenario, and False is sorted before True.

@@ -36,8 +36,9 @@ _MOST_ANSWERS = 3
 class Grants:
     """What the service granted: answers to requests with the valid token, and the operations that succeeded."""
 
-    answered: dict[str, Counter[Text]] = field(default_factory=dict)
-    """By operation, how often each answer came: a status, or the words of a 200 that is a refusal."""
+    answers_to_valid_token: dict[str, Counter[Text]] = field(default_factory=dict)
+    """By operation, how often each answer to the valid token came: a status such as "404", or the words of a 200 that
+    is a refusal. An operation whose requests got no answer at all has an empty counter."""
     granted: set[str] = field(default_factory=set)
     """Operations that succeeded at least once."""
     expected_to_succeed: set[str] = field(default_factory=set)
@@ -71,7 +72,7 @@ class Grants:
         """
         operation = exchange.operation
         response = exchange.response
-        answers = self.answered.setdefault(operation, Counter())
+        answers = self.answers_to_valid_token.setdefault(operation, Counter())
         if response is None:
             return
         refusal = refusal_kind(response)  # None for a success
@@ -91,16 +92,18 @@ class Grants:
             self.granted.add(operation)
 
     def operations_asked(self, selected: Collection[str]) -> list[str]:
-        """The operations to which a request with the valid token was sent, of those that the user selected.
+        """The selected operations to which a request with the valid token was sent, even if no answer came.
 
         They are in the order of the interface document.
         """
-        return [operation for operation in operations() if operation in self.answered and operation in selected]
+        asked = self.answers_to_valid_token.keys() & selected
+        return [operation for operation in operations() if operation in asked]
 
     @property
     def refused_all(self) -> bool:
         """True if the service answered requests with the valid token, but none of them with a success."""
-        return not self.granted and any(self.answered.values())
+        an_answer_came = any(self.answers_to_valid_token.values())
+        return an_answer_came and not self.granted
 
     def why_no_basis_for_a_verdict(self, selected: Collection[str]) -> Text:
         """Why the answers are not enough for a verdict on the selected operations; empty if they are enough.
@@ -125,10 +128,8 @@ class Grants:
         """
         if not self.refused_all or self.certificate_was_refused:
             return
-        answers: Counter[Text] = sum(self.answered.values(), Counter())  # of all operations together
-        source = "token_command" if auth.token_command else "token_file"  # where the profile has the token from
-        if auth.token_env:
-            source = auth.token_env
+        answers: Counter[Text] = sum(self.answers_to_valid_token.values(), Counter())  # of all operations together
+        source = _source_of_token(auth)
         if set(answers) == {"401"}:  # every answer was a 401
             yield say(
                 "the token was refused with 401 by {operations}: it is wrong, has expired, or is for another "
@@ -167,6 +168,13 @@ class Grants:
         if commonest in ("200", "302", "303", "404"):
             return say("base_url may lead elsewhere, such as to a page to log in, or {token}", token=token_is_wrong)
         return token_is_wrong
+
+
+def _source_of_token(auth: Auth) -> str:
+    """Where the profile has the token from: the name of an environment variable, "token_command" or "token_file"."""
+    if auth.token_env:
+        return auth.token_env
+    return "token_command" if auth.token_command else "token_file"
 
 
 def _answers_wrong_token_without_a_page(exchange: Exchange) -> bool:

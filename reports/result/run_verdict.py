@@ -27,7 +27,7 @@ from reports.result.verdicts import (
     tested_and_testable,
     with_known_failures,
 )
-from reports.sentences.wording import level_by_level, missing_permission, operations_in_words
+from reports.sentences.wording import count_of_each_level, missing_permission, operations_in_words
 from spec.interface import operations
 from spec.message import Text, joined, joined_reasons, message_of, say, say_many
 from spec.requirements import Requirement, requirements
@@ -92,7 +92,7 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
     tested, testable = tested_and_testable(coverage(results), run.profile.fail_on)
     share = tested / testable if testable else 1
     reasons = [reason for reason in _reasons_why_incomplete(run, results, share) if reason]
-    missing = reasons[0] if reasons else ""
+    why_incomplete = reasons[0] if reasons else ""
     applies = {
         RunVerdict.INTERNAL_ERROR: run.errors,
         RunVerdict.INTERRUPTED: run.interrupted,
@@ -101,13 +101,14 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
         RunVerdict.DRIFTED: run.drift and run.profile.drift == FAIL,
         RunVerdict.UNREACHABLE: run.unreachable,
         RunVerdict.NOTHING_SELECTED: not results,
-        RunVerdict.INCOMPLETE: missing,
+        RunVerdict.INCOMPLETE: why_incomplete,
         RunVerdict.PARTIAL: run.narrowed or tested < testable,  # the user or the profile left requirements out
         RunVerdict.CONFORMANT: True,
     }
     verdict = next(verdict for verdict in RunVerdict if applies[verdict])
-    has_reason = verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE)
-    return verdict, missing if has_reason else ""
+    if verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE):
+        return verdict, why_incomplete
+    return verdict, ""
 
 
 def _reasons_why_incomplete(run: Run, results: Results, share: float) -> Iterator[Text]:
@@ -157,20 +158,23 @@ def _something_was_tested(results: Results) -> bool:
 def _number_not_exercised_in_words(profile: Profile, results: Results) -> Text:
     """How many requirements were not exercised although the profile permits their requests, in words; empty if none.
 
-    A requirement is counted only if its failure would make the run fail: its level is in `fail_on`, and
-    `known_failures` of the profile does not list it.
+    For example "2 documented and 1 implied requirements in scope were not exercised". A requirement is counted only if
+    its failure would make the run fail: its level is in `fail_on` of the profile, and no entry of `known_failures`
+    accepts its failure. An entry accepts it up to its last day (`until`).
     """
-    known_failures = {entry.id for entry in profile.known_failures if not entry.is_past(today())}
-    not_exercised = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
-    at_failing_levels = [requirement for requirement in not_exercised if requirement.level in profile.fail_on]
-    levels = [requirement.level for requirement in at_failing_levels if requirement.id not in known_failures]
+    accepted_failures = {entry.id for entry in profile.known_failures if not entry.is_past(today())}
+    levels = []
+    for requirement, result in results:
+        would_fail_the_run = requirement.level in profile.fail_on and requirement.id not in accepted_failures
+        if result.verdict == Verdict.NOT_EXERCISED and would_fail_the_run:
+            levels.append(requirement.level)
     if not levels:
         return ""
     return say_many(
         "{levels} requirement in scope was not exercised",
         "{levels} requirements in scope were not exercised",
         n=len(levels),
-        levels=level_by_level(levels),
+        levels=count_of_each_level(levels),
     )
 
 
@@ -245,9 +249,9 @@ def _untested(run: Run, requirement: Requirement) -> RequirementResult:
         return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
     if run.recorded is not None:
         return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, _not_in_recording(requirement))
-    missing = missing_permission(requirement, run.profile.allow)
-    if missing:
-        return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing)
+    missing_permission_in_words = missing_permission(requirement, run.profile.allow)
+    if missing_permission_in_words:
+        return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing_permission_in_words)
     return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, run.stopped or say("no test reached it"))
 
 

@@ -37,9 +37,14 @@ def fixes() -> tuple[Mapping[str, Any], ...]:
 
 
 def entry_is_for(entry: Mapping[str, Any], requirement: Requirement) -> bool:
-    """True if the entry of fixes.yaml tells how a deviation from this requirement is usually repaired."""
-    patterns = entry.get("ids", ())
-    return requirement.level == entry.get("level") or any(fnmatchcase(requirement.id, pattern) for pattern in patterns)
+    """True if the entry of fixes.yaml tells how a deviation from this requirement is usually repaired.
+
+    An entry is for some requirements, with ids such as `*.status`, or for a whole level. Entries for a level are
+    general advice, such as "There is nothing to fix: the interface document leaves this open" for "not-shown".
+    """
+    is_for_its_level = entry.get("level") == requirement.level
+    patterns_of_ids = entry.get("ids", ())
+    return is_for_its_level or any(fnmatchcase(requirement.id, pattern) for pattern in patterns_of_ids)
 
 
 def fix_for(requirement: Requirement) -> Text:
@@ -50,7 +55,7 @@ def fix_for(requirement: Requirement) -> Text:
     """
     if requirement.untestable:
         return ""
-    # An entry is always found, because the last entries are for whole levels.
+    # There is an entry for every requirement that can be tested: test_explanation.py checks this.
     text = next(entry["fix"] for entry in fixes() if entry_is_for(entry, requirement))
     operation = operations().get(requirement.operation or "")
     request = f"{operation.method} {operation.path}" if operation else ""

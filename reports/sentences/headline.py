@@ -13,7 +13,7 @@ from itertools import chain
 
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict, tested_and_testable
-from reports.sentences.wording import capped, grouped, level_by_level, listed, operations_in_words
+from reports.sentences.wording import capped, count_of_each_level, grouped, listed, operations_in_words
 from spec.message import Date, Message, Text, joined, joined_keeping_repeats, say, say_many, texts_in_values
 
 PERMISSIONS = {
@@ -182,15 +182,15 @@ def permissions_in_words(allow: Collection[str]) -> Text:
 
     If at most two permissions are missing, a shorter text names the missing ones: `everything permitted except to …`.
     """
-    missing = [words for name, words in PERMISSIONS.items() if name not in allow]
-    allowed = [words for name, words in PERMISSIONS.items() if name in allow]
-    if not missing:
+    forbidden = [words for name, words in PERMISSIONS.items() if name not in allow]
+    permitted = [words for name, words in PERMISSIONS.items() if name in allow]
+    if not forbidden:
         return say("everything permitted")
-    if len(missing) <= _MOST_EXCEPTED:
-        return say("everything permitted except to {permissions}", permissions=listed(missing))
-    if len(allowed) == 1:
-        return say("{permission} only", permission=allowed[0])
-    return listed(allowed) or say("nothing permitted")
+    if len(forbidden) <= _MOST_EXCEPTED:
+        return say("everything permitted except to {permissions}", permissions=listed(forbidden))
+    if len(permitted) == 1:
+        return say("{permission} only", permission=permitted[0])
+    return listed(permitted) or say("nothing permitted")
 
 
 def result_line(document: RunDocument) -> Text:
@@ -219,7 +219,7 @@ def _failures_in_words(document: RunDocument) -> Text:
             "fails {levels} requirement",
             "fails {levels} requirements",
             n=len(failing_levels),
-            levels=level_by_level(failing_levels),
+            levels=count_of_each_level(failing_levels),
         )
     if not number_of_known_failures(document):
         return failures

@@ -186,10 +186,10 @@ def _line_about_limit_of_wrong_tokens(profile: Profile) -> str:
     Two operations need a token according to the interface document. Twice as many requests may have identifiers that
     the suite made up (synthetic ones), because these can move no money.
     """
-    most = profile.limits.wrong_tokens
+    most_for_each = profile.limits.wrong_tokens
     names = " and ".join(OPERATIONS_WITH_DOCUMENTED_TOKEN)
-    limit = f"at most {most} to each of {names} (limits.wrong_tokens)"
-    limit += f", and {TIMES_FOR_SYNTHETIC * most} with synthetic identifiers"
+    limit = f"at most {most_for_each} to each of {names} (limits.wrong_tokens)"
+    limit += f", and {TIMES_FOR_SYNTHETIC * most_for_each} with synthetic identifiers"
     return f"wrong tokens, {limit}; to other operations in requests that change nothing:"
 
 
@@ -351,9 +351,9 @@ def _codes_in_words(codes: Sequence[str], supplied: Sequence[str]) -> str:
 
 def _lines_about_out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
     """Lines about the operations to which a run sends nothing, each with the permission that the profile lacks."""
-    missing = [operation for operation in operations().values() if operation.id in plan.operations_not_permitted]
-    yield "out of scope:" if missing else "out of scope: no operation"
-    for operation in missing:
+    not_permitted = [operation for operation in operations().values() if operation.id in plan.operations_not_permitted]
+    yield "out of scope:" if not_permitted else "out of scope: no operation"
+    for operation in not_permitted:
         yield f"  {operation.id:<17} {needed_for(operation)}"
     if "fuzz" not in profile.allow:
         yield "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off"

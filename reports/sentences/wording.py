@@ -110,7 +110,7 @@ _OF_LEVEL = {
 """The number of requirements of a level in words, by the level."""
 
 
-def level_by_level(levels: Iterable[str]) -> Text:
+def count_of_each_level(levels: Iterable[str]) -> Text:
     """How often each level occurs: `2 documented and 1 implied`.
 
     Levels say how surely the interface document requires something, so that one sum of all would mislead.

@@ -79,12 +79,9 @@ class KnownValues:
         """
         if not known_value.value.strip():
             return False
-        placeholder = (
-            self.placeholder_in_request(known_value.value)
-            if known_value.origin
-            else self.placeholder_of(known_value.value)
-        )
-        return not placeholder
+        if known_value.origin:
+            return not self.placeholder_in_request(known_value.value)
+        return not self.placeholder_of(known_value.value)
 
     def _add(self, known_value: Known, number: int) -> None:
         """Add a value that no output may show, so that it is found in texts from now on.

@@ -206,8 +206,9 @@ class RequestSplitter:
         name = placeholder.strip("<>")
         if name in self._expressions_of_secrets:
             return Redacted(self._expressions_of_secrets[name], placeholder)
-        name_without_number = name.partition(" ")[0]
-        profile_key = known_values.origins.get(placeholder, _PROFILE_KEYS.get(name_without_number))
+        name_without_number = name.partition(" ")[0]  # `account` for `<account 2>`
+        key_of_list = _PROFILE_KEYS.get(name_without_number)  # such as `accounts`; None if no list has such values
+        profile_key = known_values.origins.get(placeholder, key_of_list)
         if profile_key is None:  # the value is not in the profile: a wrong token, for instance
             # Its origin is its placeholder, so that a comment still says what the variable is.
             return Redacted(variable_expression(f"sent {name}"), shown=placeholder, origin=placeholder)
@@ -246,7 +247,7 @@ class RequestSplitter:
         _, scheme, credential = _SCHEME.split(value)  # the first part, before the scheme, is always empty
         if credential.strip() in _PUBLIC_CREDENTIALS:
             return [value] if value else []
-        placeholder = known_values.placeholder_of(credential)
+        placeholder = known_values.placeholder_of(credential)  # in any letter case, so it may be a wrong token
         is_secret_of_profile = placeholder.strip("<>") in self._expressions_of_secrets
         if is_secret_of_profile and known_values.plain[placeholder] == credential:
             return [scheme, self._known_value(placeholder)]

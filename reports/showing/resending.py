@@ -65,21 +65,21 @@ _REWRITTEN_BY_CURL = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)
 class Resending:
     """Writes the lines that send a request again."""
 
-    preparations: Mapping[str, Request]
-    """Requests that prepared the codes of this run, by code. The end of the run (tests/harness/finishing.py) sets it,
-    because all of them were sent by then."""
-    changes_before: Mapping[int, Sequence[Request]]
+    preparation_by_code: Mapping[str, Request]
+    """By transaction code, the request that prepared it in this run. The end of the run (tests/harness/finishing.py)
+    sets it, because all of them were sent by then."""
+    key_changes_before: Mapping[int, Sequence[Request]]
     """By the number of a registration or deletion, the last granted registration of the same key before it, and the
     deletion that came after that, if there was one. The answer may depend on them. The end of the run sets it."""
 
     def __init__(self, display: Display, profile: Profile) -> None:
-        """`display` knows which values are secret. The lines use the options for TLS and proxy of this profile."""
+        """`display` knows which values are secret. `profile` says how the run connected: TLS, proxy and token."""
         self.display = display
-        self.splitter = RequestSplitter(display, profile)
-        self.preparations = {}
-        self.changes_before = {}
+        self.splitter = RequestSplitter(display, profile)  # separates the secret values of a request from its texts
+        self.preparation_by_code = {}
+        self.key_changes_before = {}
         self._profile_name = profile.path.name
-        self._token = expressions_of_secrets(profile)["token"]
+        self._token_in_shell = expressions_of_secrets(profile)["token"]  # such as "${PIX_TOKEN:?}"
         self._connection_options = list(_connection_options(profile))
         prepare = profile.transactions.prepare
         self._code_at = prepare.code_at if prepare else ""  # JSON pointer to the code in the answer that prepares it
@@ -94,25 +94,21 @@ class Resending:
         3. a comment: which variables to set, and where their values come from
         4. a line that makes the wrong token from the right one
         5. a comment: the status that the run got
-        6. lines that register (and delete) the same key, as the run did before
-        7. a line that prepares a transfer
-        8. the curl command
+        6. for a registration or deletion: lines that register (and delete) the same key, as the run did before;
+           for an execution: a line that prepares a transfer
+        7. the curl command
         """
-        lines_that_run = [self.curl(parts, *_options_of(exchange))]
-        requests = [parts]
-        for change in reversed(self.changes_before.get(exchange.number, ())):
-            parts_of_change = self.splitter.parts_of(change)
-            requests.append(parts_of_change)
-            lines_that_run.insert(0, f"{self.curl(parts_of_change)} > /dev/null")  # its answer shows nothing
-        variable_of_code = ""
+        key_changes = list(map(self.splitter.parts_of, self.key_changes_before.get(exchange.number, ())))
+        lines_that_run = [f"{self.curl(change)} > /dev/null" for change in key_changes]  # their answers show nothing
+        requests = [parts, *reversed(key_changes)]
+        variable_of_code = ""  # such as "CODE_1"
         if exchange.operation == "executePix":
-            variable_of_code = _last_variable(parts.url, lines_that_run[0])
+            variable_of_code = _last_variable(parts.url)
             preparation = self._preparation_of(exchange)
-            if preparation:
-                parts_of_preparation = self.splitter.parts_of(preparation)
-                requests.append(parts_of_preparation)
-                if variable_of_code:
-                    lines_that_run.insert(0, self._line_that_prepares(parts_of_preparation, variable_of_code))
+            if preparation and variable_of_code:
+                lines_that_run.append(self._line_that_prepares(preparation, variable_of_code))
+                requests.append(preparation)
+        lines_that_run.append(self.curl(parts, *_options_of(exchange)))
         return [
             *self._money_warnings(exchange, variable_of_code),
             *self._variables_explained(exchange, "\n".join(lines_that_run), requests),
@@ -157,9 +153,8 @@ class Resending:
         `variable_of_code` is the shell variable for the transaction code; empty if the command has none. A comment says
         of what kind of transfer that code was, because a person has to set the variable to such a code.
         """
-        if (
-            exchange.operation in PREPARING_OPERATIONS and exchange.valid
-        ):  # some services move the money when they prepare
+        prepares_a_transfer = exchange.valid and exchange.operation in PREPARING_OPERATIONS
+        if prepares_a_transfer:  # some services move the money already when they prepare a transfer
             yield MAY_MOVE
         if exchange.operation != "executePix" or not self._has_real_code(exchange.request):
             return
@@ -209,14 +204,14 @@ class Resending:
         wrong_token_form = FORMS_BY_NAME.get(exchange.credential)  # such as the form "the token cut short"
         if wrong_token_form and wrong_token_form.filter:
             # A file with the token often ends with a line end, which is no part of the token. `tr` removes it.
-            yield f'WRONG_TOKEN=$(printf %s "{self._token}" | tr -d "[:space:]" | {wrong_token_form.filter})'
+            yield f'WRONG_TOKEN=$(printf %s "{self._token_in_shell}" | tr -d "[:space:]" | {wrong_token_form.filter})'
 
-    def _preparation_of(self, execution: Exchange) -> Request | None:
-        """The request that prepared the code of an execution; None if the run did not prepare it."""
+    def _preparation_of(self, execution: Exchange) -> RequestParts | None:
+        """The request that prepared the code of an execution, in parts; None if the run did not prepare the code."""
         code_in_address = urlsplit(execution.request.url).path.rpartition("/")[2]
         for code in (code_in_address, unquote(code_in_address)):  # the address may have it percent-encoded
-            if code in self.preparations:
-                return self.preparations[code]
+            if code in self.preparation_by_code:
+                return self.splitter.parts_of(self.preparation_by_code[code])
         return None
 
     def _line_that_prepares(self, preparation: RequestParts, variable: str) -> str:
@@ -247,13 +242,13 @@ def _redacted_values_of(requests: Iterable[RequestParts]) -> Iterator[Redacted]:
                 yield part
 
 
-def _last_variable(url: Parts, line: str) -> str:
-    """The last shell variable in an address, which is the variable of the transaction code; empty if there is none.
+def _last_variable(url: Parts) -> str:
+    """The last shell variable in an address; empty if the address has no variable.
 
-    A variable that the line does not use does not count, because a person does not have to set it.
+    In the address of an execution it is the variable of the transaction code, because the code is at the end.
     """
-    values_in_line = [part for part in url if isinstance(part, Redacted) and part.expression in line]
-    return values_in_line[-1].variable if values_in_line else ""
+    variables = [part.variable for part in url if isinstance(part, Redacted)]
+    return variables[-1] if variables else ""
 
 
 def _types_of_transfer(exchange: Exchange) -> str:
@@ -273,7 +268,9 @@ def _types_of_transfer(exchange: Exchange) -> str:
 
 def _options_of(exchange: Exchange) -> Iterator[str]:
     """Options of curl that the service may need in order to answer in the same way again."""
-    if HTTP_1_0 in exchange.spelling:  # the run sent the request in this version of HTTP
+    # The spelling of an exchange names everything that is unusual in how its request was written.
+    was_sent_in_http_1_0 = HTTP_1_0 in exchange.spelling
+    if was_sent_in_http_1_0:
         yield "--http1.0"
     if exchange.response and json_error(exchange.response):
         yield "--compressed"  # perhaps the body is broken only if it is compressed

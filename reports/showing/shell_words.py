@@ -118,7 +118,8 @@ def _command_for_special(match: re.Match[str]) -> str:
     piece = match[0]
     repeated_character = match["repeated"]
     repeated_text = match["unit"]
-    if repeated_character:  # `head` prints so many zero bytes, and `tr` replaces each by the character
+    if repeated_character:  # a letter, a digit or a square bracket: none of them ends the single quotes
+        # `head` prints so many zero bytes, and `tr` replaces each by the character.
         return f"head -c {len(piece)} /dev/zero | tr '\\000' '{repeated_character}'"
     if repeated_text:  # `yes` prints the text in each line, and `tr` removes the line ends
         count = len(piece) // len(repeated_text)

@@ -399,10 +399,13 @@ class Display:
         return self.text(text)
 
     def _is_safe_to_show(self, token: Token) -> bool:
-        """True for a value that is shown unchanged, because such values of this member cannot tell who a person is.
+        """True for a value that is shown unchanged, because it cannot tell who a person is.
 
-        Such values are: documented values of `status` and `type`, or one word in capitals there; `true` and `false` of
-        `Success`; and short numbers of `code` and `accountType`, because a long one may identify a transfer.
+        | member | values |
+        |---|---|
+        | `status`, `type` | the documented values, and one word in capitals |
+        | `Success` | `true` and `false` |
+        | `code`, `accountType` | short numbers, because a long one may identify a transfer |
         """
         text = token.content
         member = folded(token.member)

@@ -104,9 +104,10 @@ class Reproduction:
         """Requests to an operation that were refused in this way, and seem to have got the answer to another request.
 
         They were sent in parallel with others, and got another kind of answer when they were sent again, alone. For
-        example, a key that exists was "not found". The list is empty unless the run has at least three kinds of such
-        refusals (_REFUSALS_THAT_SHOW_A_MIX_UP), because a service that only limits the number of parallel requests
-        refuses some of them with the same one or two statuses.
+        example, a key that exists was "not found".
+
+        The list is empty unless the run has at least three kinds of such refusals (_REFUSALS_THAT_SHOW_A_MIX_UP). One
+        or two kinds show no mix-up: a service that only limits the number of parallel requests refuses some of them.
         """
         answered_differently = self.answered_differently_alone
         kinds_in_parallel = set(map(refusal_or_failure, answered_differently))
@@ -176,8 +177,8 @@ class Reproduction:
         exchanges = [exchange for exchange in self.exchanges if exchange.operation == operation]
         deviating = [exchange for exchange in exchanges if judge(requirement_id, exchange).deviates]
         for exchange in deviating:
-            second = self.sent_again.get(exchange.number)
-            if second and judge(requirement_id, second).deviates:
+            repetition = self.sent_again.get(exchange.number)
+            if repetition and judge(requirement_id, repetition).deviates:
                 return True
         if requirement_id.endswith(".connection"):
             return self._connections_are_dropped_often(deviating)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from spec.answers import member_named
 from spec.exchange import Exchange
 from spec.findings import Finding, finding
 from spec.interface import KEY_TYPES
@@ -27,6 +26,7 @@ from spec.rules.table import (
     names_in,
     pointer_to,
     rule,
+    spelling_of,
     text_in,
     type_of,
 )
@@ -54,8 +54,8 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
         return _finding_on("document", "document-zeros", exchange, digits=digits)
     # The document is masked. But an undocumented member of the answer may show it in full.
     leaves = dict(leaves_of(json_in(exchange)))  # values that hold no other value, by their path
-    data_name, _ = member_in(envelope_in(exchange), "data")
-    key_name, _ = member_named(data_in(exchange), "key") or ("", None)
+    data_name = spelling_of(envelope_in(exchange), "data")
+    key_name = spelling_of(data_in(exchange), "key")
     key = str(leaves.get((data_name, key_name)))
     key_is_the_document = shows_document_in_full(key, masked_document=document)
     if key_is_the_document:  # no statement says that a PIX key is masked

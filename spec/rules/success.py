@@ -209,8 +209,8 @@ def has_its_type(read_object: ObjectReader, field: Field, exchange: Exchange) ->
     # A report is translated, so the names of types are messages, too. A documented field has one type or two.
     names = [message_of(name) for name in field.types]
     types = say("{one} or {other}", one=names[0], other=names[1]) if len(names) > 1 else names[0]
-    at = pointer_to(read_object, field.name, exchange)
-    return finding("type", at, name=field.name, types=types, type=type_of(value))
+    pointer_to_field = pointer_to(read_object, field.name, exchange)
+    return finding("type", pointer_to_field, name=field.name, types=types, type=type_of(value))
 
 
 @field_rule("*.spelling")

@@ -134,11 +134,19 @@ def pointer_to(read_object: ObjectReader, name: str, exchange: Exchange) -> str:
     `read_object` returns the object that has the member. The pointer has the names as the answer spells them; a member
     that is missing has its documented name.
     """
-    name_in_answer, _ = member_named(read_object(exchange), name) or (name, None)
+    name_in_answer = spelling_of(read_object(exchange), name)
     if read_object is envelope_in:  # a member of the envelope itself, such as /code
         return pointer(name_in_answer)
-    data_in_answer, _ = member_named(envelope_in(exchange), "data") or ("data", None)
-    return pointer(data_in_answer, name_in_answer)
+    return pointer(spelling_of(envelope_in(exchange), "data"), name_in_answer)
+
+
+def spelling_of(members: Mapping[str, Any], name: str) -> str:
+    """The name of a member as the answer spells it, such as `account_type`; `name` itself if the member is missing."""
+    member = member_named(members, name)
+    if member is None:
+        return name
+    name_in_answer, _ = member
+    return name_in_answer
 
 
 # -- words for messages --------------------------------------------------------------------------------------------

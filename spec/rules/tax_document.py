@@ -180,7 +180,7 @@ def _normalized(document: str) -> str:
     """The field as it looks to people: in capitals, without HTML tags and invisible characters, with ASCII digits.
 
     Labels such as "CPF" and double blanks are removed, too. So `<b>Cpf: 123</b>` becomes `: 123`. Of a long text only
-    the begin is read, because the regular expressions of this module would take much time.
+    the beginning is read, because the regular expressions of this module would take much time.
     """
     without_markup = re.sub(r"<[^<>]*>", "", html.unescape(document[:_MOST_CHARACTERS_WITH_MARKUP]))
     with_one_sign = without_markup.replace("…", "*")  # NFKC would make three dots of this one sign

@@ -84,7 +84,7 @@ def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
 
 
 @pytest.fixture(scope="session")
-def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
+def log_with_registrations(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
     """All requests of this run with their answers (`log`), for a test that judges registrations.
 
     The test is skipped with one of two verdicts:

@@ -19,7 +19,7 @@ from tests.harness.judging import (
     assert_holds,
     assert_judgement,
     not_exercised_unless,
-    observe,
+    report_observation,
     requirement,
     rules_of,
     warn,
@@ -27,19 +27,19 @@ from tests.harness.judging import (
 from tests.traffic.judgements import json_is_understood
 from tests.traffic.keys.purposes import valid_deletions
 from tests.traffic.keys.registration import why_nothing_was_deleted
-from tests.traffic.observations import observed
+from tests.traffic.observations import observation_of
 from tests.traffic.scenario import Traffic
 from tests.traffic.undescribed import why_no_shape
 
 
 @pytest.fixture(scope="session")
-def deletions(registrations_log: Log, profile: Profile) -> list[Exchange]:
+def deletions(log_with_registrations: Log, profile: Profile) -> list[Exchange]:
     """The deletions of keys that this run had registered, with their answers. The test is skipped if there are none."""
     what_to_supply = missing_for_deletions(profile)  # what the user has to add to the profile; empty if it is complete
     is_profile_complete = not what_to_supply
     not_exercised_unless(is_profile_complete, what_to_supply)
-    answers = valid_deletions(registrations_log)
-    not_exercised_unless(answers, why_nothing_was_deleted(registrations_log))
+    answers = valid_deletions(log_with_registrations)
+    not_exercised_unless(answers, why_nothing_was_deleted(log_with_registrations))
     return answers
 
 
@@ -89,7 +89,8 @@ def test_shape_of_the_answer(log, profile):
 
     The interface document does not show the fields of the answer.
     """
-    observation = observed("deletePixKey.data", log)
+    observation = observation_of("deletePixKey.data", log)
     not_exercised_unless(observation.values, why_no_shape(log, profile, "deletePixKey"))
 
-    observe("deletePixKey.data", observation.values, observation.exchanges[:3])  # a few are enough as examples
+    examples = observation.exchanges[:3]  # a few are enough
+    report_observation("deletePixKey.data", observation.values, examples)

@@ -16,8 +16,8 @@ from tests.harness.judging import (
     assert_holds,
     assert_judgement,
     not_exercised_unless,
-    observe,
     remark,
+    report_observation,
     requirement,
     requirements_named,
     rules_of,
@@ -25,7 +25,7 @@ from tests.harness.judging import (
 from tests.traffic.judgements import (
     documented_execution_is_enough,
     holds_in_one_answer,
-    no_refusal_was_executed,
+    no_refused_execution_shows_done,
     token_is_accepted,
     token_is_accepted_as_bearer_only,
     token_is_required,
@@ -39,7 +39,7 @@ from tests.traffic.money.executions import (
     repeated_executions,
     successful_executions,
 )
-from tests.traffic.observations import observed
+from tests.traffic.observations import observation_of
 from tests.traffic.scenario import Traffic
 from tests.traffic.trust.asking import tried_with_stand_ins_in_words
 from tests.traffic.trust.let_in import requests_let_in_by_finding, results_without_valid_token
@@ -56,7 +56,7 @@ FIELDS_OBSERVED_IN_RESULTS = requirements_named(
 
 
 @pytest.fixture(scope="session")
-def executions_log(log: Log, traffic: Traffic) -> Log:
+def log_with_executions(log: Log, traffic: Traffic) -> Log:
     """All requests of this run with their answers (`log`), for a test that needs executions of a real transaction code.
 
     The test is skipped, with a reason, if the run had no real code: none in the profile, and none that it prepared.
@@ -71,20 +71,20 @@ def executions_log(log: Log, traffic: Traffic) -> Log:
 
 
 @pytest.fixture(scope="session")
-def execution_answers(executions_log: Log) -> list[Exchange]:
-    """All answers whose execution result must be as documented, if they carry one.
+def execution_answers(log_with_executions: Log) -> list[Exchange]:
+    """All answers whose execution result must be as documented, if they have one.
 
     They are the answers to valid executions, the results that were granted without a valid token, and the results of
     codes that were executed a second time.
     """
-    executions = answers_to_real_codes(executions_log)
+    executions = answers_to_real_codes(log_with_executions)
     # These executions have a body, more headers and a query. The run sends them if the service seems to need more than
     # is documented.
-    with_extra_parts = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
+    with_extra_parts = log_with_executions.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
     # `sent` leaves out requests that a limit of the run kept back, and `of` does not.
-    without_valid_token = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    without_valid_token = log_with_executions.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
     results_without_valid_token = filter(grants_protected_result, without_valid_token)
-    return [*executions, *with_extra_parts, *results_without_valid_token, *repeated_executions(executions_log)]
+    return [*executions, *with_extra_parts, *results_without_valid_token, *repeated_executions(log_with_executions)]
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[JUDGED_BY_A_PHONE_KEY, "id.matches", "status"]))
@@ -98,9 +98,12 @@ def test_statement_holds_in_every_answer(requirement_id, execution_answers):
 
 
 @requirement("executePix.status")
-def test_an_execution_is_answered_with_200(executions_log, execution_answers):
-    """A successful execution has status 200, and no answer refuses a transfer that it shows as DONE."""
-    assert_judgement("executePix.status", no_refusal_was_executed(executions_log))
+def test_an_execution_is_answered_with_200(log_with_executions, execution_answers):
+    """A successful execution has status 200, and an answer that refuses an execution does not show it as DONE.
+
+    DONE means that the transfer was executed, so such an answer would contradict itself.
+    """
+    assert_judgement("executePix.status", no_refused_execution_shows_done(log_with_executions))
     assert_holds("executePix.status", execution_answers)
 
 
@@ -114,9 +117,9 @@ def test_a_result_is_of_the_code_that_was_sent(execution_answers):
 
 
 @requirement("executePix.value.matches")
-def test_the_amount_that_was_prepared_comes_back(executions_log):
+def test_the_amount_that_was_prepared_comes_back(log_with_executions):
     """The value in a result is the amount that the run sent when it prepared the transfer."""
-    assert_judgement("executePix.value.matches", value_is_the_prepared_amount(executions_log))
+    assert_judgement("executePix.value.matches", value_is_the_prepared_amount(log_with_executions))
 
 
 @requirement("executePix.type.example")
@@ -129,29 +132,30 @@ def test_one_result_has_the_documented_type(execution_answers):
 
 
 @requirement("executePix.token.required")
-def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
+def test_without_a_valid_token_nothing_is_executed(log_with_executions, traffic):
     """A request without a valid token does not get an execution result.
 
     The run asks without a valid token for real codes, before and after their execution, and for made-up codes.
     """
-    before_execution = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    before_execution = log_with_executions.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
     # A result after the execution may come from a cache of the service, and moves no money again. So it has a finding
     # of its own ("answered-again") instead of "executed".
-    after_execution = executions_log.sent("executePix", Execution.UNAUTHORIZED_AFTER_EXECUTION)
-    results_for_made_up_codes = results_without_valid_token(executions_log, "executePix")
-    valid_successes = successful_executions(executions_log)
+    after_execution = log_with_executions.sent("executePix", Execution.UNAUTHORIZED_AFTER_EXECUTION)
+    results_for_made_up_codes = results_without_valid_token(log_with_executions, "executePix")
+    valid_successes = successful_executions(log_with_executions)
     results_after_execution = list(filter(grants_protected_result, after_execution))
     # Pairs: the code of a finding, and the requests that show it. A request was let in if it was answered as if it had
     # the valid token.
     deviations = (
         ("answered-again", results_after_execution),
-        *requests_let_in_by_finding(executions_log, "executePix"),
+        *requests_let_in_by_finding(log_with_executions, "executePix"),
     )
     without_token = [*before_execution, *results_for_made_up_codes]
-    judgement = token_is_required(without_token, valid_successes, "executed", *deviations)
+    code_of_finding = "executed"  # for all requests that got a result and are in no pair
+    judgement = token_is_required(without_token, valid_successes, code_of_finding, *deviations)
     not_exercised_unless([*before_execution, *after_execution], "no request without a valid token was sent")
     # A wrong token that spent a code may have executed its transfer, although its answer was a refusal.
-    are_codes_unspent = not perhaps_spent_by_wrong_tokens(executions_log)
+    are_codes_unspent = not perhaps_spent_by_wrong_tokens(log_with_executions)
     not_exercised_unless(judgement.deviates or are_codes_unspent, _PERHAPS_SPENT)
     # For the report: which wrong tokens were tried, and which stand-ins (headers that some services trust instead).
     credentials_tried = tried_with_stand_ins_in_words("executePix", [*before_execution, *after_execution], traffic)
@@ -171,17 +175,17 @@ def test_a_valid_token_is_accepted(traffic, execution_answers):
 def test_the_token_is_accepted_as_a_bearer_only(log):
     """The valid token is refused without the word Bearer before it, and under another scheme such as Basic.
 
-    Invalid requests show it, which the profile permits with `fuzz`.
+    Only invalid requests show it. The profile permits them with `fuzz`.
     """
     assert_judgement("executePix.token.scheme", token_is_accepted_as_bearer_only(log))
 
 
 @requirement("executePix.request.sufficient")
-def test_an_execution_needs_no_more_than_the_token(executions_log, traffic):
+def test_an_execution_needs_no_more_than_the_token(log_with_executions, traffic):
     """An execution needs only what is documented: it is accepted without a query, a body and further headers."""
     prepare = traffic.profile.transactions.prepare  # how the run prepares transfers; None if it prepares none
 
-    assert_judgement("executePix.request.sufficient", documented_execution_is_enough(executions_log, prepare))
+    assert_judgement("executePix.request.sufficient", documented_execution_is_enough(log_with_executions, prepare))
 
 
 @requirement("executePix.unknownCode")
@@ -189,30 +193,30 @@ def test_unknown_code(log):
     """The report says how a transaction code that does not exist is answered."""
     answers = log.of("executePix", Execution.UNKNOWN_CODE)
     not_exercised_unless(answers, "not reached")
-    observation = observed("executePix.unknownCode", log)
+    observation = observation_of("executePix.unknownCode", log)
     # An answer such as a server error is no observation, because the same request may soon get a different answer.
     not_exercised_unless(observation.values, say("answered only with {answer}", answer=answers_in_words(answers)))
 
-    observe("executePix.unknownCode", observation.values, observation.exchanges)
+    report_observation("executePix.unknownCode", observation.values, observation.exchanges)
 
 
 @pytest.mark.parametrize("requirement_id", FIELDS_OBSERVED_IN_RESULTS)
-def test_observed_values_of_result_fields(requirement_id, executions_log):
+def test_observed_values_of_result_fields(requirement_id, log_with_executions):
     """The report says which values an undescribed field of execution results has.
 
     The fields are status and accountType, and date, whose unit is observed (seconds or milliseconds).
     """
-    observation = observed(requirement_id, executions_log)
+    observation = observation_of(requirement_id, log_with_executions)
     not_exercised_unless(observation.values, "no execution result has a value that shows it")
 
-    observe(requirement_id, observation.values, observation.exchanges)
+    report_observation(requirement_id, observation.values, observation.exchanges)
 
 
 @requirement("executePix.status.transitions")
 def test_status_before_the_execution(log):
     """The report says which status the answer to a preparation has, before the transfer is executed."""
-    observation = observed("executePix.status.transitions", log)
+    observation = observation_of("executePix.status.transitions", log)
     why_none = say("no transfer was prepared: needs a body in transactions.prepare that is accepted")
     not_exercised_unless(observation.values, why_none)
 
-    observe("executePix.status.transitions", observation.values, observation.exchanges)
+    report_observation("executePix.status.transitions", observation.values, observation.exchanges)

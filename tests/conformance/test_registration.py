@@ -17,9 +17,9 @@ from tests.harness.judging import (
     assert_holds,
     assert_judgement,
     not_exercised_unless,
-    observe,
     out_of_scope_unless,
     remark,
+    report_observation,
     requirement,
     requirements_named,
     rules_of,
@@ -52,7 +52,7 @@ from tests.traffic.keys.purposes import (
     valid_registrations,
 )
 from tests.traffic.keys.refused_types import judgement_on_key_type
-from tests.traffic.observations import observed
+from tests.traffic.observations import observation_of
 from tests.traffic.trust.asking import tried_with_stand_ins_in_words
 from tests.traffic.trust.let_in import requests_let_in_by_finding, results_without_valid_token
 
@@ -97,36 +97,36 @@ def without_successes_whose_key_is_not_listed(registrations, log, profile):
     "requirement_id",
     rules_of("registerPixKey", but=("status", "Key.matches", *JUDGED_BY_FREE_KEYS, *JUDGED_BY_ANY_RESULT)),
 )
-def test_statement_holds_in_every_answer(requirement_id, registrations_log):
+def test_statement_holds_in_every_answer(requirement_id, log_with_registrations):
     """Status, JSON, envelope and every field of the key registration result are as documented.
 
     Each requirement is a test of its own. Those that are left out here (`but`) have other tests, because other answers
     show whether they are met.
     """
-    assert_holds(requirement_id, valid_registrations(registrations_log))
+    assert_holds(requirement_id, valid_registrations(log_with_registrations))
 
 
 @requirement("registerPixKey.status")
-def test_a_registration_is_answered_with_200(registrations_log, profile):
+def test_a_registration_is_answered_with_200(log_with_registrations, profile):
     """A successful registration has status 200, and a refused key is not registered.
 
     There is a warning instead of a failure if a list has the text of a refused key, but the profile does not say where
     lists show keys (`key_at`): the text may be something else. There is also a warning if a key was registered, and no
     list shows it ("lost"), because the interface document does not say what lists contain.
     """
-    refusals_with_effect = refused_but_registered(registrations_log, profile)
+    refusals_with_effect = refused_but_registered(log_with_registrations, profile)
 
     assert_judgement("registerPixKey.status", no_refusal_had_an_effect(refusals_with_effect))
-    assert_holds("registerPixKey.status", valid_registrations(registrations_log))
-    warn("registerPixKey.status", finding("lost"), granted_but_not_listed(registrations_log, profile))
-    perhaps_registered = refused_but_perhaps_registered(registrations_log, profile)
+    assert_holds("registerPixKey.status", valid_registrations(log_with_registrations))
+    warn("registerPixKey.status", finding("lost"), granted_but_not_listed(log_with_registrations, profile))
+    perhaps_registered = refused_but_perhaps_registered(log_with_registrations, profile)
     warn("registerPixKey.status", finding("refused-and-listed"), perhaps_registered)
 
 
 @requirement("registerPixKey.Key.matches")
-def test_a_result_is_of_the_key_that_was_sent(registrations_log):
+def test_a_result_is_of_the_key_that_was_sent(log_with_registrations):
     """The Key in a result is the key of its own request, and not the key of another registration."""
-    answers = valid_registrations(registrations_log)
+    answers = valid_registrations(log_with_registrations)
     keys = {exchange: body_sent(exchange).get("pixKey") for exchange in answers}
 
     assert_judgement("registerPixKey.Key.matches", value_is_of_no_other_request("registerPixKey.Key.matches", keys))
@@ -136,22 +136,24 @@ def test_a_result_is_of_the_key_that_was_sent(registrations_log):
 @pytest.mark.parametrize(
     "requirement_id", requirements_named(*(f"registerPixKey.{end_of_id}" for end_of_id in JUDGED_BY_ANY_RESULT))
 )
-def test_type_holds_in_every_result(requirement_id, registrations_log):
+def test_type_holds_in_every_result(requirement_id, log_with_registrations):
     """Each field of a result has its type if the field is present.
 
     A service may decline an undocumented key type with a result whose Success is false. Such results are judged, too.
     """
-    assert_holds(requirement_id, [*valid_registrations(registrations_log), *results_for_other_types(registrations_log)])
+    assert_holds(
+        requirement_id, [*valid_registrations(log_with_registrations), *results_for_other_types(log_with_registrations)]
+    )
 
 
 @requirement("registerPixKey.Success.example")
-def test_example_of_success_holds_for_a_new_key(registrations_log):
+def test_example_of_success_holds_for_a_new_key(log_with_registrations):
     """The registration of a key that is not registered yet is answered with Success true."""
-    assert_holds("registerPixKey.Success.example", registrations_of_free_keys(registrations_log))
+    assert_holds("registerPixKey.Success.example", registrations_of_free_keys(log_with_registrations))
 
 
 @requirement("registerPixKey.Key.example")
-def test_example_of_key_holds_for_a_new_key(registrations_log, left_alone_types, profile):
+def test_example_of_key_holds_for_a_new_key(log_with_registrations, left_alone_types, profile):
     """The registration of a RANDOM key is answered with Key null.
 
     The test is skipped if the profile permits no RANDOM key, or if the run left these keys alone for another reason.
@@ -161,52 +163,54 @@ def test_example_of_key_holds_for_a_new_key(registrations_log, left_alone_types,
     why_left_alone = left_alone_types.get("RANDOM", "")
     out_of_scope_unless("RANDOM" not in left_alone_types, why_left_alone)
 
-    assert_holds("registerPixKey.Key.example", registrations_of_free_keys(registrations_log))
+    assert_holds("registerPixKey.Key.example", registrations_of_free_keys(log_with_registrations))
 
 
 @requirement("registerPixKey.token.required")
-def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, profile):
+def test_without_a_valid_token_no_key_is_registered(log_with_registrations, traffic, profile):
     """A request without a valid token does not register a key.
 
     There is a warning instead of a failure if a list has the text of a refused key, but the profile does not say where
     lists show keys (`key_at`): the text may be something else, such as a note about the refusal.
     """
-    registrations_without_token = registrations_for(registrations_log, Registering.WITHOUT_A_TOKEN)
-    results_for_made_up_keys = results_without_valid_token(registrations_log, "registerPixKey")
+    registrations_without_token = registrations_for(log_with_registrations, Registering.WITHOUT_A_TOKEN)
+    results_for_made_up_keys = results_without_valid_token(log_with_registrations, "registerPixKey")
     # For the report: which wrong tokens were tried, and which stand-ins (headers that some services trust instead).
     credentials_tried = tried_with_stand_ins_in_words("registerPixKey", registrations_without_token, traffic)
     remark("registerPixKey.token.required", credentials_tried)
 
     # Pairs: the code of a finding, and the requests that show it. A request was let in if it was answered as if it had
     # the valid token.
-    refused_with_effect = ("refused-with-effect", without_token_but_registered(registrations_log, profile))
-    deviations = (refused_with_effect, *requests_let_in_by_finding(registrations_log, "registerPixKey"))
+    refused_with_effect = ("refused-with-effect", without_token_but_registered(log_with_registrations, profile))
+    deviations = (refused_with_effect, *requests_let_in_by_finding(log_with_registrations, "registerPixKey"))
     without_token = [*registrations_without_token, *results_for_made_up_keys]
-    judgement = token_is_required(without_token, valid_registrations(registrations_log), "registered", *deviations)
+    code_of_finding = "registered"  # for all requests that got a result and are in no pair
+    valid = valid_registrations(log_with_registrations)
+    judgement = token_is_required(without_token, valid, code_of_finding, *deviations)
     assert_judgement("registerPixKey.token.required", judgement)
     warn(
         "registerPixKey.token.required",
         finding("refused-and-listed"),
-        without_token_but_perhaps_registered(registrations_log, profile),
+        without_token_but_perhaps_registered(log_with_registrations, profile),
     )
 
 
 @requirement("registerPixKey.token.accepted")
-def test_a_valid_token_is_accepted(traffic, registrations_log):
+def test_a_valid_token_is_accepted(traffic, log_with_registrations):
     """A valid access token is accepted for a key registration."""
-    judgement = token_is_accepted(traffic, "registerPixKey", valid_registrations(registrations_log))
+    judgement = token_is_accepted(traffic, "registerPixKey", valid_registrations(log_with_registrations))
     assert_judgement("registerPixKey.token.accepted", judgement)
 
 
 @requirement("registerPixKey.token.scheme")
 @pytest.mark.needs("fuzz")
-def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
+def test_the_token_is_accepted_as_a_bearer_only(log_with_registrations, profile):
     """The valid token registers no key without the word Bearer before it, or under another scheme such as Basic.
 
-    Invalid requests show it, which the profile permits with `fuzz`. They are sent only if the run can delete the key,
-    because a service may register it nevertheless.
+    Only invalid requests show it. The profile permits them with `fuzz`. They are sent only if the run can delete the
+    key, because a service may register it although the request is invalid.
     """
-    answers = registrations_for(registrations_log, Registering.OTHER_SCHEME)
+    answers = registrations_for(log_with_registrations, Registering.OTHER_SCHEME)
     not_exercised_unless(answers, why_keys_cannot_be_deleted(profile))
 
     assert_judgement("registerPixKey.token.scheme", none_granted(answers, code_of_finding="scheme-accepted"))
@@ -216,7 +220,7 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
     "key_type",
     [pytest.param(name, marks=requirement(f"registerPixKey.pixKeyType.{name}"), id=name) for name in KEY_TYPES],
 )
-def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone_types, traffic, profile):
+def test_documented_key_type_is_accepted(key_type, log_with_registrations, left_alone_types, traffic, profile):
     """Keys of a documented type can be registered.
 
     The test is skipped if the profile permits no key of this type, or if the run left these keys alone.
@@ -230,14 +234,14 @@ def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone
     requirement_id = f"registerPixKey.pixKeyType.{key_type}"
     why_not_tried = traffic.why_not_sent.get(requirement_id, say("not reached"))
 
-    assert_judgement(requirement_id, judgement_on_key_type(registrations_log, profile, key_type, why_not_tried))
+    assert_judgement(requirement_id, judgement_on_key_type(log_with_registrations, profile, key_type, why_not_tried))
 
 
 @requirement("registerPixKey.pixKeyType.undocumented")
-def test_undocumented_key_type_is_not_registered(registrations_log, profile):
-    """A key type that is not documented, such as another word, is not registered with Success true."""
+def test_undocumented_key_type_is_not_registered(log_with_registrations, profile):
+    """A key type that the interface document does not have is not registered with Success true."""
     answers = without_successes_whose_key_is_not_listed(
-        of_undocumented_types(registrations_log), registrations_log, profile
+        of_undocumented_types(log_with_registrations), log_with_registrations, profile
     )
 
     assert_judgement(
@@ -246,26 +250,26 @@ def test_undocumented_key_type_is_not_registered(registrations_log, profile):
 
 
 @requirement("registerPixKey.pixKeyType.EVP")
-def test_another_name_of_random_is_not_registered(registrations_log, profile):
+def test_another_name_of_random_is_not_registered(log_with_registrations, profile):
     """The key type EVP, the Central Bank's own name for RANDOM, is not registered, because it is not documented.
 
     An answer of success is left out if the lists of keys do not show the key: then perhaps nothing was registered.
     """
-    registrations = registrations_for(registrations_log, Registering.OTHER_NAME_OF_RANDOM)
-    answers = without_successes_whose_key_is_not_listed(registrations, registrations_log, profile)
+    registrations = registrations_for(log_with_registrations, Registering.OTHER_NAME_OF_RANDOM)
+    answers = without_successes_whose_key_is_not_listed(registrations, log_with_registrations, profile)
 
     assert_judgement("registerPixKey.pixKeyType.EVP", none_granted(answers, code_of_finding="type-EVP"))
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")
-def test_key_type_in_lower_case(registrations_log, profile):
+def test_key_type_in_lower_case(log_with_registrations, profile):
     """A key type in lower-case letters, such as "email", is not registered.
 
     It is tried only if the run can delete the key, because a service may register it nevertheless.
     """
-    registrations = registrations_for(registrations_log, Registering.LOWER_CASE)
+    registrations = registrations_for(log_with_registrations, Registering.LOWER_CASE)
     not_exercised_unless(registrations, why_keys_cannot_be_deleted(profile))
-    answers = without_successes_whose_key_is_not_listed(registrations, registrations_log, profile)
+    answers = without_successes_whose_key_is_not_listed(registrations, log_with_registrations, profile)
 
     assert_judgement("registerPixKey.pixKeyType.letterCase", none_granted(answers, code_of_finding="type-lower-case"))
 
@@ -280,37 +284,37 @@ def test_key_type_in_lower_case(registrations_log, profile):
         "registerPixKey.body.sufficient",
     ),
 )
-def test_the_documented_request_is_enough(requirement_id, registrations_log):
+def test_the_documented_request_is_enough(requirement_id, log_with_registrations):
     """A registration that has only the documented fields and Content-Type is accepted, so nothing else is needed."""
-    assert_judgement(requirement_id, registration_is_understood(requirement_id, registrations_log))
+    assert_judgement(requirement_id, registration_is_understood(requirement_id, log_with_registrations))
 
 
 @requirement("registerPixKey.repeated")
-def test_repeated_registration(registrations_log):
+def test_repeated_registration(log_with_registrations):
     """The report says how a second registration of the same key is answered."""
-    observation = observed("registerPixKey.repeated", registrations_log)
+    observation = observation_of("registerPixKey.repeated", log_with_registrations)
     not_exercised_unless(observation.values, "no key was registered twice")
 
-    observe("registerPixKey.repeated", observation.values, repeated_registrations(registrations_log))
+    report_observation("registerPixKey.repeated", observation.values, repeated_registrations(log_with_registrations))
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
-def test_numeric_key_types(registrations_log, profile):
+def test_numeric_key_types(log_with_registrations, profile):
     """The report says whether digits are accepted as a key type, because the document's example has digits there.
 
     Nobody knows which key type a number means. If it means RANDOM, the service makes a key whose value the run can only
     see in the next list. So the run must be allowed to delete any new RANDOM key there: `disposable: true` in the
     profile says that nobody else registers keys at this account meanwhile.
     """
-    observation = observed("registerPixKey.pixKeyType.numeric", registrations_log)
-    not_disposable = say(
+    observation = observation_of("registerPixKey.pixKeyType.numeric", log_with_registrations)
+    why_not_deleted = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    why_not_tried = not_disposable if profile.deletes_keys else why_keys_cannot_be_deleted(profile)
+    why_not_tried = why_not_deleted if profile.deletes_keys else why_keys_cannot_be_deleted(profile)
     not_exercised_unless(observation.values, why_not_tried)
 
-    observe("registerPixKey.pixKeyType.numeric", observation.values, observation.exchanges)
+    report_observation("registerPixKey.pixKeyType.numeric", observation.values, observation.exchanges)
 
 
 @requirement("registerPixKey.body.required")
@@ -318,12 +322,12 @@ def test_numeric_key_types(registrations_log, profile):
 def test_required_fields(log):
     """The report says which fields of the body a registration needs.
 
-    Invalid requests show it, which the profile permits with `fuzz`.
+    Only invalid requests show it. The profile permits them with `fuzz`.
     """
-    observation = observed("registerPixKey.body.required", log)
+    observation = observation_of("registerPixKey.body.required", log)
     not_exercised_unless(observation.values, "no answer that could show it")
 
-    observe("registerPixKey.body.required", observation.values, observation.exchanges)
+    report_observation("registerPixKey.body.required", observation.values, observation.exchanges)
 
 
 @requirement("registerPixKey.account.relation")
@@ -331,23 +335,23 @@ def test_required_fields(log):
 def test_another_account_in_the_body(log):
     """The report says whether a registration is accepted whose body names another account than its path.
 
-    Invalid requests show it, which the profile permits with `fuzz`.
+    Only invalid requests show it. The profile permits them with `fuzz`.
     """
-    observation = observed("registerPixKey.account.relation", log)
+    observation = observation_of("registerPixKey.account.relation", log)
     not_exercised_unless(observation.values, "no answer that could show it")
 
-    observe("registerPixKey.account.relation", observation.values, observation.exchanges)
+    report_observation("registerPixKey.account.relation", observation.values, observation.exchanges)
 
 
 @requirement("registerPixKey.pixKey.format")
-def test_formats_of_keys(registrations_log):
+def test_formats_of_keys(log_with_registrations):
     """The report says in which formats keys of each type are accepted."""
-    observation = observed("registerPixKey.pixKey.format", registrations_log)
-    accepted = accepted_registrations(registrations_log)
-    answers = valid_registrations(registrations_log)
+    observation = observation_of("registerPixKey.pixKey.format", log_with_registrations)
+    accepted = accepted_registrations(log_with_registrations)
+    answers = valid_registrations(log_with_registrations)
     not_exercised_unless(accepted, say("no key was registered: {answers}", answers=answers_in_words(answers)))
 
-    observe("registerPixKey.pixKey.format", observation.values, accepted[:5])  # a few are enough as examples
+    report_observation("registerPixKey.pixKey.format", observation.values, accepted[:5])  # a few are enough as examples
 
 
 @requirement("registerPixKey.pixKey.format")
@@ -355,10 +359,10 @@ def test_formats_of_keys(registrations_log):
 def test_a_text_that_is_no_key(log):
     """The report says whether a text that is no key of its type is accepted.
 
-    Invalid requests show it, which the profile permits with `fuzz`.
+    Only invalid requests show it. The profile permits them with `fuzz`.
     """
-    observation = observed("registerPixKey.pixKey.format", log)
+    observation = observation_of("registerPixKey.pixKey.format", log)
     not_exercised_unless(observation.values, "no answer that could show it")
 
     example = observation.exchanges[-1:]  # one is enough
-    observe("registerPixKey.pixKey.format", observation.values, example)
+    report_observation("registerPixKey.pixKey.format", observation.values, example)

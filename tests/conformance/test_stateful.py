@@ -15,8 +15,8 @@ from spec.message import say
 from tests.harness.judging import (
     assert_requirements,
     not_exercised_unless,
-    observe,
     out_of_scope_unless,
+    report_observation,
     requirement,
     warn,
 )
@@ -51,9 +51,9 @@ def test_second_execution(sequences: DrawnSequences):
     twice = sequences.executed_twice  # two executions of one code, with the balances before and after
     not_exercised_unless(twice, _NEEDS_A_SANDBOX_AND_PREPARED_TRANSFERS)
 
-    observe("executePix.repeated", {"the answer": twice.answers}, [twice.first, twice.second])
+    report_observation("executePix.repeated", {"the answer": twice.answers}, [twice.first, twice.second])
     # If money moved twice, this observation is the first one in the report, because a bank loses money then.
-    observe("executePix.repeated", {"the balance": twice.balances}, may_cost_money=twice.moves_money_twice)
+    report_observation("executePix.repeated", {"the balance": twice.balances}, may_cost_money=twice.moves_money_twice)
 
 
 @requirement("executePix.status")

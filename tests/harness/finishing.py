@@ -144,17 +144,13 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
     """Record each request with its answer, as the reports may show it.
 
     The content (headers, bodies, curl command) is recorded only for exchanges that the report refers to, because all of
-    it would be too much. The report refers to those that show a result, or a key that was not deleted. If
-    `with_content` is false, the content is recorded only for exchanges that show a failure or such a key.
+    it would be too much. Any other exchange gets an outline: its operation, status and times. The report refers to
+    exchanges that show a result, or a key that was not deleted. If `with_content` is false, the content is recorded
+    only for exchanges that show a failure or such a key.
     """
     run = session.run
     exchanges = session.door.exchanges
-    # `resending` writes shell lines that send a request again. A transfer is executed only once, so the lines for its
-    # execution first prepare a new transfer. For that they need the request that prepared the old one.
-    code_by_number = session.door.guard.prepared.codes  # the transaction code by the number of its preparation
-    prepared = [exchange for exchange in exchanges if code_by_number.get(exchange.number)]
-    session.resending.preparations = {code_by_number[exchange.number]: exchange.request for exchange in prepared}
-    session.resending.changes_before = changes_of_the_same_key_before(exchanges)
+    _note_what_comes_first_when_resending(session)
     citing_results = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
     cited_numbers = set(chain.from_iterable(result.exchanges for result in citing_results))
     cited_numbers.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
@@ -165,13 +161,29 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
             run.exchanges[exchange.number] = outline(exchange)
 
 
+def _note_what_comes_first_when_resending(session: Session) -> None:
+    """Tell the writer of the shell lines which requests a person has to send before another one is sent again.
+
+    - Before an execution, a request that prepares a new transfer, because a transfer is executed only once. It is the
+      same as the request that prepared the executed transfer.
+    - Before a registration or deletion, the earlier registration and deletion of the same key, because a service
+      answers the second registration of a key otherwise than the first one.
+    """
+    exchanges = session.door.exchanges
+    code_by_number = session.door.guard.prepared.codes  # the transaction code, by the number of its preparation
+    prepared = [exchange for exchange in exchanges if code_by_number.get(exchange.number)]
+    session.resending.preparation_by_code = {code_by_number[exchange.number]: exchange.request for exchange in prepared}
+    session.resending.key_changes_before = changes_of_the_same_key_before(exchanges)
+
+
 def changes_of_the_same_key_before(exchanges: Iterable[Exchange]) -> dict[int, tuple[Request, ...]]:
     """What the run did to a key before each registration and deletion of it, because the answer may depend on that.
 
     The result has, by the number of an exchange, the request of the last granted registration of the same key, and the
-    request of the deletion after it, if one was granted. Exchanges before which nothing was done are left out.
+    request of the last deletion after it, if one was granted. If no registration was granted before, the first granted
+    deletion takes its place. Exchanges before which nothing was done are left out.
     """
-    changes_by_key: dict[str, tuple[Request, ...]] = {}
+    changes_by_key: dict[str, tuple[Request, ...]] = {}  # the changes so far: one or two requests
     changes_before: dict[int, tuple[Request, ...]] = {}
     for exchange in exchanges:
         if exchange.operation not in ("registerPixKey", "deletePixKey"):
@@ -182,10 +194,12 @@ def changes_of_the_same_key_before(exchanges: Iterable[Exchange]) -> dict[int, t
             continue
         if key in changes_by_key:
             changes_before[exchange.number] = changes_by_key[key]
-        if exchange.credential == VALID and is_granted(exchange):
-            is_registration = exchange.operation == "registerPixKey"
-            registration_before = changes_by_key.get(key, ())[:1]
-            changes_by_key[key] = (exchange.request,) if is_registration else (*registration_before, exchange.request)
+        is_change = exchange.credential == VALID and is_granted(exchange)
+        if is_change and exchange.operation == "registerPixKey":
+            changes_by_key[key] = (exchange.request,)
+        elif is_change:
+            first_change = changes_by_key.get(key, ())[:1]  # empty if this deletion is the first change of the key
+            changes_by_key[key] = (*first_change, exchange.request)
     return changes_before
 
 
@@ -287,7 +301,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
             "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
         )
         yield outcome_unknown(say("exchange {number}", number=number), joined((remedy, command_to_settle)))
-    for entry in door.guard.earlier:  # executions of earlier runs without a clear answer
+    for entry in door.guard.unknown_of_earlier_runs:  # executions of earlier runs without a clear answer
         yield outcome_unknown(
             say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
             joined((say("look the transfer up"), command_to_settle)),

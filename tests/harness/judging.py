@@ -9,7 +9,7 @@ is met; if not, it has findings. A result is conclusive if the exchanges could s
 | `assert_holds`, `assert_judgement` | raises `DeviationError` | raises `NotExercised` |
 | `assert_requirements` | records given results; a failing one fails the test | raises `NotExercised` or `OutOfScope` |
 | `warn` | a warning, and the test goes on | a pass |
-| `observe`, `remark` | nothing is judged: they only record | nothing is judged |
+| `report_observation`, `remark` | nothing is judged: they only record | nothing is judged |
 | `not_exercised_unless`, `out_of_scope_unless` | never | raises `NotExercised`, `OutOfScope` |
 """
 
@@ -171,7 +171,7 @@ class JudgedTest:
     """A test, the result of its own requirement, and the results of other requirements that it judged, too."""
 
     node_id: str
-    own: RequirementResult
+    own_result: RequirementResult
     others: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     error: str = ""  # the failure of the suite itself that ended the test; empty if there is none
@@ -180,7 +180,7 @@ class JudgedTest:
     @property
     def results(self) -> list[RequirementResult]:
         """All results of the test: first the result of its own requirement, then the results of other requirements."""
-        return [self.own, *self.others]
+        return [self.own_result, *self.others]
 
     @property
     def failing(self) -> list[RequirementResult]:
@@ -192,7 +192,7 @@ class JudgedTest:
 
         `untested` is the exception that ended the test. It has the reason, and the verdict that the requirement gets.
         """
-        self.own = replace(self.own, verdict=untested.verdict, why=untested.why)
+        self.own_result = replace(self.own_result, verdict=untested.verdict, why=untested.why)
 
 
 def not_exercised_unless(supplied: object, missing: Text) -> None:
@@ -234,7 +234,7 @@ ObservedFacts = Mapping[Text, Iterable[Facts | str]]
 """By situation, the facts of the answers in it. A text is a fact in words."""
 
 
-def observe(
+def report_observation(
     requirement_id: str,
     values: ObservedFacts | str,
     exchanges: Iterable[Exchange] = (),
@@ -294,6 +294,8 @@ def assert_requirements(requirement_id: str, results: Iterable[RequirementResult
     """
     results = list(results)  # an iterable can be read only once, and the results are read twice
     ASSERTIONS.results += results
+    for result in results:
+        ASSERTIONS.judged[result.id] += result.judged
     own_results = [result for result in results if result.id == requirement_id]
     if not own_results:
         raise NotExercised(say("no answer to judge"))
@@ -308,9 +310,10 @@ def assert_judgement(requirement_id: str, judgement: Judgement) -> None:
     """
     if judgement.deviates:
         raise DeviationError(requirement_id, [judgement])
+    ASSERTIONS.judged[requirement_id] += len(judgement.exchanges)
     # An inconclusive judgement is recorded as a pass first, so that its exchanges are cited. The exception below then
     # replaces the verdict.
-    ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
+    ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges[:_MOST_CITED])
     if judgement.conclusion is Conclusion.INCONCLUSIVE:
         raise NotExercised(judgement.why)
     if judgement.why:

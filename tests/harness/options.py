@@ -55,10 +55,12 @@ def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) 
     """
 
     def refuse_usage(message: str) -> NoReturn:
-        """Replaces the method `error` of the parser, which prints several lines."""
-        actions = parser.optparser._option_string_actions.items()  # by option, such as "--seed", what argparse does
-        options = [option for option, action in actions if action.help != SUPPRESS]
-        _refuse_usage(pluginmanager, message, options)
+        """Replaces the method `error` of the parser, which prints several lines. Raises UsageError with one line."""
+        # The items are pairs: an option such as "--seed", and what argparse knows about it.
+        options_of_argparse = parser.optparser._option_string_actions.items()
+        options_in_help = [option for option, action in options_of_argparse if action.help != SUPPRESS]
+        hint = _hint_for_wrong_usage(message, options_in_help, sorted(_plugins_not_loaded(pluginmanager)))
+        raise pytest.UsageError(f"{message.removeprefix('argument ')}; {hint}")
 
     parser.optparser.error = refuse_usage  # type: ignore[method-assign]
     group = parser.getgroup("conformance")
@@ -68,22 +70,23 @@ def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) 
     return group
 
 
-def _refuse_usage(pluginmanager: pytest.PytestPluginManager, message: str, options: Sequence[str]) -> NoReturn:
-    """End pytest because of a wrong command line. Raises UsageError, in one line.
+def _hint_for_wrong_usage(message: str, known_options: Sequence[str], plugins_not_loaded: Sequence[str]) -> str:
+    """What the user may do after an error of the command line, such as "unrecognized arguments: --sed".
 
-    If the option is unknown, the message names the nearest of the known `options`. If none is near, it names installed
-    plugins: the option may be one of theirs, and the suite has pytest load only plugins that are named with -p.
+    If the option is unknown, the hint names the most similar known option, such as "--seed". If none is similar, it
+    names the plugins of pytest that are installed and not loaded, because the option may be one of theirs. (The suite
+    has pytest load only plugins that are named with -p.)
     """
     hint = "pytest --help lists the options"
     unknown_option = re.search(r"--[\w-]+", message) if message.startswith("unrecognized arguments") else None
-    if unknown_option:
-        nearest = get_close_matches(unknown_option[0], options, n=1, cutoff=_FEWEST_IN_COMMON)
-        plugins = sorted(_plugins_not_loaded(pluginmanager))
-        if nearest:
-            hint = f"the nearest option is {nearest[0]}; {hint}"
-        elif plugins:
-            hint += f"; those of an installed plugin need its name: -p {' or -p '.join(plugins)}"
-    raise pytest.UsageError(f"{message.removeprefix('argument ')}; {hint}")
+    if unknown_option is None:
+        return hint
+    most_similar = get_close_matches(unknown_option[0], known_options, n=1, cutoff=_FEWEST_IN_COMMON)
+    if most_similar:
+        return f"the nearest option is {most_similar[0]}; {hint}"
+    if plugins_not_loaded:
+        return f"{hint}; those of an installed plugin need its name: -p {' or -p '.join(plugins_not_loaded)}"
+    return hint
 
 
 def _plugins_not_loaded(pluginmanager: pytest.PytestPluginManager) -> Iterator[str]:

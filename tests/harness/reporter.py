@@ -216,8 +216,9 @@ class Reporter:
     def _complete_document(self, document: RunDocument) -> None:
         """Set the document of this run, from which all outputs are made: `document` with its comparison to another run.
 
-        The other run is the one that --compare names, or else the newest one of the same environment and selection.
-        Texts of its report are cleaned of known secrets, because another profile may have made it.
+        The other run is the one that --compare-with names, or else the newest one of the same scope: environment,
+        address, selection and permissions. Known secrets are hidden in its texts, because anybody may have written its
+        file.
 
         If a part of the report is missing, the document says so, and its exit status is not 0.
         """
@@ -230,10 +231,11 @@ class Reporter:
         self._document = document.model_copy(update={"comparison": comparison})
 
     def _newest_comparable(self, document: RunDocument) -> EarlierRun | None:
-        """The newest earlier run with which this run can be compared: same environment, same selected requirements.
+        """The newest earlier run of the same scope, with which this run can be compared.
 
-        It is looked for in the folder with the runs of the environment. None if there is no such run, if no files are
-        written, or if the user named a folder for this run, in which there are no other runs.
+        The scope is environment, address, selection and permissions. The run is looked for in the folder with
+        the runs of the environment; None if there is none. None also if no files are written, or if the user named a
+        folder for this run: that folder has no other runs.
         """
         if self.folder is None or self._user_named_folder:
             return None
@@ -375,7 +377,8 @@ class HtmlPage:
     def fill_row(self, report: Any, cells: list[str]) -> None:
         """Change a row in the table of tests: the keyboard can open it (`tabindex`), and the test id is escaped.
 
-        pytest-html does not escape the id of a test, and its rows open only by mouse.
+        pytest-html does not escape the id of a test, and its rows open only by mouse. The first cell has the result of
+        the test, and the second cell its id.
         """
         cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
         cells[1] = f'<td class="col-testId">{escape(printable(report.nodeid))}</td>'

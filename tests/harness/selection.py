@@ -81,7 +81,7 @@ def take_selection_from_pytest(config: pytest.Config) -> None:
     option.last_failed = getattr(option, "lf", False)  # there is no such option with -p no:cacheprovider
     option.lf = False
     if option.ids:
-        ids_of(option.ids)  # raises if a word is wrong; the result is needed later
+        ids_of(option.ids)  # only to raise UsageError for a wrong word: `wanted_ids` asks for the ids later
 
 
 def wanted_ids(config: pytest.Config) -> frozenset[str]:

@@ -90,6 +90,7 @@ class Interruption:
         if self._handlers_before:
             signal.set_wakeup_fd(self._descriptor_before)
         for number, handler in self._handlers_before.items():
+            # None stands for a handler that was not set from Python, which Python cannot set again.
             signal.signal(number, handler or signal.SIG_DFL)
         self._writing_end.send(bytes([_NO_SIGNAL]))  # wakes the thread, which ends
         self._thread.join()

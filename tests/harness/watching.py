@@ -47,9 +47,9 @@ def begin_test(item: pytest.Item, profile: Profile) -> None:
     if requirement is None:
         return
     item.stash[JUDGED] = JudgedTest(item.nodeid, RequirementResult(requirement.id, Verdict.NOT_EXERCISED))
-    missing = permission_missing_for(item, requirement, profile)
-    if missing:
-        raise OutOfScope(missing)
+    missing_permissions = permission_missing_for(item, requirement, profile)
+    if missing_permissions:
+        raise OutOfScope(missing_permissions)
 
 
 LastAssertion = DeviationError | Untested | None
@@ -80,15 +80,15 @@ def collect_results(item: pytest.Item, session: Session, last_assertion: LastAss
     result_by_id = _results_of_assertions(last_assertion, session)
     wanted = wanted_ids(item.config)
     for requirement_id, result in result_by_id.items():
-        if requirement_id == test.own.id:
-            test.own = result
+        if requirement_id == test.own_result.id:
+            test.own_result = result
         elif requirement_id in wanted:
             test.others.append(result)
     test.observations += ASSERTIONS.observations
     if isinstance(last_assertion, Untested):
         test.leave_untested(last_assertion)
-    elif test.own.id not in result_by_id:
-        raise LookupError(f"the test names {test.own.id}, and asserts nothing of it")
+    elif test.own_result.id not in result_by_id:
+        raise LookupError(f"the test names {test.own_result.id}, and asserts nothing of it")
     return test
 
 
@@ -123,7 +123,6 @@ def note_end_of_phase(item: pytest.Item, call: pytest.CallInfo[None], report: An
         _note_error(test, call.when, call.excinfo.value, session.display)
     _put_reason_into_report(report, test, session.display)
     if report.when == "teardown":
-        report.conformance = test.own
         record_test(test, session)
 
 
@@ -133,7 +132,7 @@ def record_test(test: JudgedTest, session: Session) -> None:
     display = session.display
     run.results += (_shown(result, display) for result in test.results)
     run.selected.update(result.id for result in test.results)
-    run.elapsed_s[test.own.id] += test.elapsed_s
+    run.elapsed_s[test.own_result.id] += test.elapsed_s
     for observation in test.observations:
         run.observations.append(replace(observation, facts=redacted_facts(observation.facts, display.line)))
     if test.error:
@@ -152,7 +151,7 @@ def _shown(result: RequirementResult, display: Display) -> RequirementResult:
 def _result_of(error: DeviationError, session: Session) -> RequirementResult:
     """The result of a requirement that is not met: a failure or a warning, with its findings.
 
-    Which of both it is depends on the level of the requirement (such as `documented`), except that some kinds of
+    The level of the requirement, such as `documented`, decides whether it is a failure or a warning. But some kinds of
     findings have a level of their own in findings.yaml. A finding that showed only in parallel with other requests gets
     the remark "only with other requests in flight", because these may be the cause.
     """
@@ -193,10 +192,10 @@ def _note_error(test: JudgedTest, phase: str, error: BaseException, display: Dis
     if isinstance(error, Untested):
         test.leave_untested(error)
     elif isinstance(error, pytest.skip.Exception):
-        test.own = replace(test.own, verdict=Verdict.NOT_EXERCISED, why=str(error))
+        test.own_result = replace(test.own_result, verdict=Verdict.NOT_EXERCISED, why=str(error))
     elif not test.failing:
         test.error = display.without_known_values(f"{phase}: {type(error).__name__}: {error}")
-        test.own = replace(test.own, verdict=Verdict.NOT_EXERCISED, why=test.error)
+        test.own_result = replace(test.own_result, verdict=Verdict.NOT_EXERCISED, why=test.error)
 
 
 def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> None:
@@ -209,7 +208,8 @@ def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> 
     elif report.failed:  # the suite itself failed: the traceback is the reason
         report.longrepr = clean(str(report.longrepr))
     elif report.skipped and isinstance(report.longrepr, tuple):
-        report.why = changed(test.own.why, clean)
+        # The page shows it in its language (`HtmlPage.show_reason_of_skip`).
+        report.why = changed(test.own_result.why, clean)
         path, line_number, reason = report.longrepr  # the form in which pytest reports a skip
         report.longrepr = (path, line_number, clean(reason))
     # The sections are what the test printed and logged.

@@ -82,8 +82,8 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
     "tests/traffic/scenario.py": ("reports/sentences/test_plan.py",),
     "tests/traffic/undescribed.py": ("traffic/test_observations.py",),
 }
-"""Modules that show what they do in a run alone, and the self-tests with such runs. A test of a pure function of theirs
-stands in a file of their own: with it the entry goes."""
+"""Modules that only a whole run can test, and the self-tests with such runs. If a pure function of such a module gets a
+test, that test stands in a file of its own, and the module is deleted here."""
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "environments/__main__.py": (
@@ -107,13 +107,13 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 @cache
 def modules() -> list[str]:
     """Modules of the product, as paths from the root. A `__main__.py` is one, an `__init__.py` is not."""
-    names = []
-    for folder in PRODUCT:
+    paths = []
+    for product_folder in PRODUCT:
         # os.walk passes over a folder that vanishes meanwhile, such as one that a run makes in reports/runs
-        for place, _, files in os.walk(ROOT / folder):
-            paths = (Path(place, file).relative_to(ROOT).as_posix() for file in files)
-            names += (path for path in paths if path.endswith(".py"))
-    return sorted(name for name in names if not name.endswith("__init__.py"))
+        for folder, _, files in os.walk(ROOT / product_folder):
+            python_files = [Path(folder, file) for file in files if file.endswith(".py") and file != "__init__.py"]
+            paths += [file.relative_to(ROOT).as_posix() for file in python_files]
+    return sorted(paths)
 
 
 def own_test(module: str) -> Path:
@@ -151,11 +151,19 @@ def _is_about_a_sibling(name: str, names_of_siblings: set[str], own_name: str) -
 
 
 def self_tests_line(module: str) -> str:
-    """The last paragraph that the docstring of a module must have because a table names its self-tests."""
+    """The last paragraph that the docstring of a module must have because a table names its self-tests.
+
+    Such as "Self-tests: promises/test_money.py."
+    """
     return f"Self-tests: {', '.join(tests_in_tables(module))}."
 
 
 def last_paragraph(module: str) -> str:
-    """The last paragraph of the docstring of a module, on one line."""
-    docstring = ast.get_docstring(ast.parse((ROOT / module).read_text("utf-8"))) or ""
-    return " ".join(docstring.split("\n\n")[-1].split())
+    """The last paragraph of the docstring of a module, on one line.
+
+    It names the self-tests of the module if their place does not: "Self-tests: promises/test_money.py."
+    """
+    source = (ROOT / module).read_text("utf-8")
+    docstring = ast.get_docstring(ast.parse(source)) or ""
+    paragraph = docstring.split("\n\n")[-1]
+    return " ".join(paragraph.split())

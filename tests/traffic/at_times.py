@@ -9,7 +9,8 @@ refusal counts only under all of these conditions:
   is enough that the same request was accepted before it, and some request to the operation after it: if the path has
   a transaction code, a service with a cache may answer this code with 401 for ever.
 - The request to the same operation right before it, or right after it, was accepted, because a lock lasts longer.
-- If the request is a registration, its refusal differs from the refusal of a key that is registered already.
+- If the request is a registration, its refusal differs from the refusal of a key that is registered already, or is a
+  401, which says nothing about a key.
 - There are two such refusals, because a single refusal may come from the network.
 
 If some answers to an operation are such refusals and others are not, the answers disagree. Then the run sends the same
@@ -54,7 +55,7 @@ such a fault refuses the first code each time."""
 _TIMES_AGAIN = 16
 """Times that a request is sent again if answers disagree. If one node of three is at fault, 69 runs of 70 have two
 refusals among sixteen answers."""
-_OPERATIONS_WITH_A_STABLE_PATH = ("registerPixKey", "listAccounts", "getBalance", "listEntries", *PREPARING_OPERATIONS)
+_OPERATIONS_WITH_A_STABLE_404 = ("registerPixKey", "listAccounts", "getBalance", "listEntries", *PREPARING_OPERATIONS)
 """Operations whose valid requests a conforming service answers with 404 each time, or never.
 
 For example, a node that does not know the path of listAccounts answers 404, and all other nodes answer 200.
@@ -67,6 +68,7 @@ class Disagreement(Purpose):
 
     ONCE_MORE = "the same request again, because answers disagree"
     ANOTHER_CODE = "another code that does not exist, because answers disagree"
+    UNDOCUMENTED_PATH = "to see how an unknown path is answered, because answers disagree"
 
 
 _PURPOSES_TO_COMPARE: dict[str, tuple[Purpose, ...]] = {
@@ -89,11 +91,13 @@ requests are compared, so reads are not in this table."""
 
 
 def refusals_of_the_path(operation: str) -> tuple[RefusalKind, ...]:
-    """The refusals that say that there is no such endpoint, if the operation is answered otherwise at other times.
+    """The refusals by which a node of the service seems to say that it has no such endpoint: 405, 501, perhaps 404.
 
-    A 404 is among them only if it cannot be about a key, an account or a code.
+    They prove it only if other nodes (servers that take turns) answer the same request otherwise. The 404 is left out
+    for an operation that may answer it at times for another reason, such as an account that has no keys now. Then a 404
+    counts only if it is answered like an undocumented path (`_refusals`).
     """
-    if operation in _OPERATIONS_WITH_A_STABLE_PATH:
+    if operation in _OPERATIONS_WITH_A_STABLE_404:
         return (RefusalKind.NOT_FOUND, *_REFUSALS_OF_THE_METHOD)
     return _REFUSALS_OF_THE_METHOD
 
@@ -107,9 +111,12 @@ def repeat_where_answers_disagree(traffic: Traffic) -> None:
 
     They disagree if some answers refuse the valid token (or say that there is no such path) and others do not. More
     answers show whether one server of several is at fault. Sixteen are enough to see the fault twice (`_TIMES_AGAIN`).
+    For an execution, another code is sent afterwards, because the service may answer one code with 401 for ever.
     """
-    for operation in operations():
-        if not traffic.may_send_to(operation) or not _answers_disagree(traffic.log, operation):
+    for operation in filter(traffic.may_send_to, operations()):
+        if _is_404_at_times(traffic.log, operation) and not _answers_of_undocumented_paths(traffic.log, operation):
+            _send_to_undocumented_paths(traffic, operation)
+        if not _answers_disagree(traffic.log, operation):
             continue
         send = _request_to_repeat(traffic, operation)
         if send is None:
@@ -123,30 +130,61 @@ def repeat_where_answers_disagree(traffic: Traffic) -> None:
 def _send_same_and_another_code_in_turn(traffic: Traffic, send: Send) -> None:
     """Send the same code again with `send`, and right after it a new code that does not exist. Do both twice.
 
-    A service may answer the first code with 401 each time, because a cache keeps an old answer. If the service accepts
-    the token for the new code, the caller is not locked out. So the 401 for the first code is a fault of the service.
+    A service may answer the same code with 401 each time, because a cache keeps an old answer. If it accepts the token
+    for the new code, it has not locked the caller out. So the 401 for the same code is a fault of the service.
     """
     for _ in range(_TIMES_OTHER_CODE):
         send()
         traffic.client.send("executePix", synthetic(), purpose=Disagreement.ANOTHER_CODE)
 
 
+def _is_404_at_times(log: Log, operation: str) -> bool:
+    """True if a request to an operation was answered 404, and an equal request was answered in another way.
+
+    Then one node may not know the path. The answers of undocumented paths show whether the 404 says that.
+    """
+    exchanges = [exchange for exchange in _that_should_be_accepted(log, operation) if exchange.response]
+    not_found = [exchange for exchange in exchanges if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND]
+    for refused in not_found:
+        for exchange in exchanges:
+            if _is_same_request(exchange, refused) and not indistinguishable(exchange, refused):
+                return True
+    return False
+
+
+def _send_to_undocumented_paths(traffic: Traffic, operation: str) -> None:
+    """Send a harmless request of an operation to two undocumented paths, to see how the service answers them."""
+    documented = operations()[operation]
+    path_parameter = synthetic() if documented.path_parameter else None
+    body = b"{}" if documented.method != "GET" else None
+    purpose = Disagreement.UNDOCUMENTED_PATH
+    traffic.client.send_to_siblings(operation, path_parameter, body=body, purpose=purpose)
+
+
 def _answers_disagree(log: Log, operation: str) -> bool:
     """True if some answers to an operation refuse the valid token, or say that the path is unknown, and others do not.
 
-    Only requests with the valid token that are written in the usual way are compared. An execution need not be valid,
-    because a code that does not exist must be accepted as far as token and path are concerned.
+    Only requests of `_that_should_be_accepted` are compared.
     """
     kinds = [RefusalKind.TOKEN]  # 401
-    if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:
-        kinds.append(RefusalKind.FORBIDDEN)  # 403; it counts for these two only, because a service may forbid a read
-    kinds += refusals_of_the_path(operation)
+    if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:  # executions and registrations
+        kinds.append(RefusalKind.FORBIDDEN)  # 403; for other operations it does not count, a service may forbid a read
+    refusals = _refusals(log, operation, (*kinds, *refusals_of_the_path(operation)))
+    should_be_accepted = _that_should_be_accepted(log, operation)
+    one_is_accepted = any(_is_accepted(exchange, refusals) for exchange in should_be_accepted)
+    one_is_refused = any(map(refusals.include, should_be_accepted))
+    return one_is_accepted and one_is_refused
+
+
+def _that_should_be_accepted(log: Log, operation: str) -> list[Exchange]:
+    """The valid requests to an operation, with the valid token and written in the usual way.
+
+    Executions are among them even if their code does not exist, because their token and path must be accepted
+    nevertheless.
+    """
     requests = log.attempts(operation)
     with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.spelling]
-    should_be_accepted = [exchange for exchange in with_the_token if exchange.valid or operation == "executePix"]
-    one_is_accepted = any(_is_accepted(exchange, kinds) for exchange in should_be_accepted)
-    one_is_refused = any(_kind_of_refusal(exchange) in kinds for exchange in should_be_accepted)
-    return one_is_accepted and one_is_refused
+    return [exchange for exchange in with_the_token if exchange.valid or operation == "executePix"]
 
 
 def _request_to_repeat(traffic: Traffic, operation: str) -> Send | None:
@@ -155,26 +193,27 @@ def _request_to_repeat(traffic: Traffic, operation: str) -> Send | None:
     | operation | request |
     |---|---|
     | executePix | the code that does not exist, which was sent before |
-    | registerPixKey, deletePixKey | a synthetic key, which is deleted after each registration |
-    | a read | the read of the first account |
-    | any other | on a sandbox, the first valid request once more: it prepares a transfer |
+    | registerPixKey, deletePixKey | a registration of a made-up key, which is deleted again each time |
+    | one that prepares transfers | its first valid request once more, on a sandbox only |
+    | one that reads | its read of the first account |
 
-    None if there is no such request, or if the run may not delete keys.
+    None if there is no such request, or if the profile does not permit it.
     """
+    client = traffic.client
     purpose = Disagreement.ONCE_MORE
     if operation == "executePix":
         codes = [exchange.request.last_segment for exchange in traffic.log.of(operation, Execution.UNKNOWN_CODE)]
-        return partial(traffic.client.send, operation, codes[0], purpose=purpose) if codes else None
-    account = next(iter(traffic.profile.accounts), None)
+        return partial(client.send, operation, codes[0], purpose=purpose) if codes else None
     if operation in ("registerPixKey", "deletePixKey"):
-        return _registration_that_is_deleted(Registrar(traffic.client, traffic.profile)) if account else None
+        return _registration_that_is_deleted(Registrar(client, traffic.profile)) if traffic.profile.accounts else None
     if operation in PREPARING_OPERATIONS:
         bodies = [exchange.request.body for exchange in traffic.log.valid(operation)]
         if not bodies or not traffic.profile.is_sandbox:
             return None
-        return partial(traffic.client.send, operation, body=bodies[0], valid=True, purpose=purpose)
-    path_parameter = account if operations()[operation].path_parameter else None
-    return partial(traffic.client.send, operation, path_parameter, valid=True, purpose=purpose)
+        return partial(client.send, operation, body=bodies[0], valid=True, purpose=purpose)
+    # A read of an account has answers, so that they can disagree, only if the profile has an account.
+    account = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
+    return partial(client.send, operation, account, valid=True, purpose=purpose)
 
 
 def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
@@ -182,7 +221,7 @@ def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
 
     None if the run may not delete keys: a second registration of a key may be refused because the key is registered.
     """
-    key = registrar.synthetic_key_for_deletions()
+    key = registrar.synthetic_key_for_deletions()  # None if the run may not delete it
     if key is None:
         return None
 
@@ -210,28 +249,29 @@ class RefusedAtTimes:
 
 
 def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -> RefusedAtTimes:
-    """The requests to an operation that were refused at times, although the service accepts the same request otherwise.
+    """The requests to an operation that were refused at times, although the service accepted the same request.
 
-    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). The
-    docstring of this module has the conditions under which a refusal counts. The result is empty if fewer than two
-    refusals count.
+    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). A refusal
+    counts only if no other request was under way, and if the service accepted the same request before and after it. The
+    result is empty if fewer than two refusals count.
     """
+    refusals = _refusals(log, operation, kinds)
     sent_alone = [exchange for exchange in log.attempts(operation) if exchange.response and exchange.was_alone]
-    accepted = [exchange for exchange in sent_alone if _is_accepted(exchange, kinds)]
+    accepted = [exchange for exchange in sent_alone if _is_accepted(exchange, refusals)]
     compared = _requests_to_compare(log, operation)
     refused = []
     for exchange in compared:
-        is_refused = exchange in sent_alone and _kind_of_refusal(exchange) in kinds
+        is_refused = exchange in sent_alone and refusals.include(exchange)
         if is_refused and _is_refused_between_accepted(exchange, sent_alone, accepted):
             refused.append(exchange)
     if refused and RefusalKind.TOKEN in kinds:
-        # A refused real code proves nothing alone. After other refusals of the token it is one more of them.
+        # A real code is executed only once, so its refusal cannot be compared. It counts only beside other refusals.
         refused += _real_codes_refused(log, operation)
     if len(refused) < _FEWEST_REFUSALS:
         return RefusedAtTimes()
-    accepted_as_the_first = [exchange for exchange in accepted if _is_same_request(exchange, refused[0])]
+    accepted_like_the_first = [exchange for exchange in accepted if _is_same_request(exchange, refused[0])]
     in_order = sorted(refused, key=lambda exchange: exchange.number)  # real codes were added at the end
-    return RefusedAtTimes(in_order, len(compared), accepted_as_the_first[:1])
+    return RefusedAtTimes(in_order, len(compared), accepted_like_the_first[:1])
 
 
 def _requests_to_compare(log: Log, operation: str) -> list[Exchange]:
@@ -242,24 +282,28 @@ def _requests_to_compare(log: Log, operation: str) -> list[Exchange]:
     """
     if operation not in _PURPOSES_TO_COMPARE:
         return log.valid(operation)
-    sent = log.of(operation, *_PURPOSES_TO_COMPARE.get(operation, ()))
-    answers = [exchange for exchange in sent if exchange.credential == VALID]
+    exchanges = log.of(operation, *_PURPOSES_TO_COMPARE[operation])
+    with_the_token = [exchange for exchange in exchanges if exchange.credential == VALID]
     if operation != "registerPixKey":
-        return answers
-    return [answer for answer in answers if not _may_be_refused_as_registered(answer, log)]
+        return with_the_token
+    return [exchange for exchange in with_the_token if not _may_be_refused_as_registered(exchange, log)]
 
 
-def _may_be_refused_as_registered(answer: Exchange, log: Log) -> bool:
-    """True if `answer`, the answer to a registration, may say that the key is registered already.
+def _may_be_refused_as_registered(registration: Exchange, log: Log) -> bool:
+    """True if the answer to a registration may say that the key is registered already.
 
     That is so if it is the same as each answer to a second registration of a registered key. For example, the service
-    answers 404 to all of them.
+    answers 404 to all of them. A 401 says that about no key. It may answer all second registrations by chance, because
+    there are few of them.
     """
-    repeated = repeated_registrations(log)
-    names_a_key = answer.purpose is not KeptRefusal.WITH_THE_TOKEN  # the body of such a registration cannot be read
-    if not repeated or not names_a_key:
+    if _kind_of_refusal(registration) is RefusalKind.TOKEN:
         return False
-    return all(indistinguishable(answer, other) for other in repeated)
+    second_registrations = repeated_registrations(log)
+    # A registration with this purpose has a body that cannot be read.
+    names_a_key = registration.purpose is not KeptRefusal.WITH_THE_TOKEN
+    if not second_registrations or not names_a_key:
+        return False
+    return all(indistinguishable(registration, second) for second in second_registrations)
 
 
 def _kind_of_refusal(exchange: Exchange) -> RefusalKind | None:
@@ -276,14 +320,57 @@ def _kind_of_refusal(exchange: Exchange) -> RefusalKind | None:
     return about_the_caller or refusal_kind(exchange.response)
 
 
-def _is_accepted(exchange: Exchange, kinds: Collection[RefusalKind]) -> bool:
-    """True if the service accepted the valid token of a request, and did not refuse it in one of these ways (`kinds`).
+@dataclass(frozen=True)
+class _Refusals:
+    """The answers to an operation that count as refusals of the token or of the path."""
+
+    kinds: Collection[RefusalKind]
+    """Their kinds, such as TOKEN (401)."""
+    of_undocumented_paths: Sequence[Exchange]
+    """Requests to undocumented paths. A 404 that is answered like them says that the path is unknown, too."""
+
+    def include(self, exchange: Exchange) -> bool:
+        """True if the answer of this exchange is such a refusal."""
+        kind = _kind_of_refusal(exchange)
+        if kind in self.kinds:
+            return True
+        is_compared = kind is RefusalKind.NOT_FOUND and bool(self.of_undocumented_paths)
+        return is_compared and indistinguishable(exchange, *self.of_undocumented_paths)
+
+
+def _refusals(log: Log, operation: str, kinds: Collection[RefusalKind]) -> _Refusals:
+    """The refusals of an operation that count: those of these kinds, and a 404 that says that the path is unknown.
+
+    A 404 says that if it is answered like an undocumented path, while another 404 of the operation is not. For example,
+    the service has other words for an unknown code. Without such words, a 404 may be about the code or key. It counts
+    only if `kinds` has refusals of the path.
+    """
+    undocumented: list[Exchange] = []
+    if set(_REFUSALS_OF_THE_METHOD) <= set(kinds):
+        undocumented = _answers_of_undocumented_paths(log, operation)
+    not_found = [
+        exchange for exchange in log.attempts(operation) if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND
+    ]
+    if undocumented and all(indistinguishable(exchange, *undocumented) for exchange in not_found):
+        undocumented = []
+    return _Refusals(kinds, undocumented)
+
+
+def _answers_of_undocumented_paths(log: Log, operation: str) -> list[Exchange]:
+    """The requests to undocumented paths that were answered 404, with the same HTTP method as this operation."""
+    method = operations()[operation].method
+    undocumented = [exchange for exchange in log.attempts("") if exchange.request.method == method]
+    return [exchange for exchange in undocumented if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND]
+
+
+def _is_accepted(exchange: Exchange, refusals: _Refusals) -> bool:
+    """True if the service accepted the valid token of a request, and did not refuse it in one of these ways.
 
     A refusal because of the content, such as a 400, shows that the token was accepted.
     """
     kind = _kind_of_refusal(exchange)
     is_token_accepted = kind is None or kind in _REFUSALS_AFTER_THE_TOKEN_IS_ACCEPTED
-    return exchange.credential == VALID and is_token_accepted and kind not in kinds
+    return exchange.credential == VALID and is_token_accepted and not refusals.include(exchange)
 
 
 _REFUSALS_AFTER_THE_TOKEN_IS_ACCEPTED = frozenset(
@@ -300,24 +387,24 @@ def _is_refused_between_accepted(exchange: Exchange, sent_alone: list[Exchange],
 
     - The request right before or right after it was accepted. Otherwise the service may have refused all requests for a
       while.
-    - The same request was accepted before it and after it. There are two exceptions. If the refusal is a 401, any
-      accepted request after it is enough, because a service with a cache may keep the 401 for this code. If the method
-      is refused (405, 501), any accepted request before and after it is enough, because no key or code is the reason.
+    - Equal requests were accepted before it and after it. Then nothing in the request is the reason.
+
+    For two sorts of refusals any accepted request is enough in the place of an equal one:
+
+    - before and after a 405 or 501, because these are about the method, and not about the key or code in the request
+    - after a 401, because a cache may keep the answer 401 for one transaction code, and give it for ever
     """
     index = sent_alone.index(exchange)
     right_before_and_after = [*sent_alone[max(0, index - 1) : index], *sent_alone[index + 1 : index + 2]]
     if not any(adjacent in accepted for adjacent in right_before_and_after):
         return False
-    any_is_accepted_before = any(answer.number < exchange.number for answer in accepted)
-    any_is_accepted_after = any(answer.number > exchange.number for answer in accepted)
-    if _kind_of_refusal(exchange) in _REFUSALS_OF_THE_METHOD:
-        return any_is_accepted_before and any_is_accepted_after
-    numbers_of_same_request = [answer.number for answer in accepted if _is_same_request(answer, exchange)]
-    same_is_accepted_before = any(number < exchange.number for number in numbers_of_same_request)
-    same_is_accepted_after = any(number > exchange.number for number in numbers_of_same_request)
-    if _kind_of_refusal(exchange) is RefusalKind.TOKEN:
-        return same_is_accepted_before and any_is_accepted_after
-    return same_is_accepted_before and same_is_accepted_after
+    equal_and_accepted = [candidate for candidate in accepted if _is_same_request(candidate, exchange)]
+    kind = _kind_of_refusal(exchange)
+    enough_before = accepted if kind in _REFUSALS_OF_THE_METHOD else equal_and_accepted
+    enough_after = accepted if kind in (*_REFUSALS_OF_THE_METHOD, RefusalKind.TOKEN) else equal_and_accepted
+    is_accepted_before = any(candidate.number < exchange.number for candidate in enough_before)
+    is_accepted_after = any(candidate.number > exchange.number for candidate in enough_after)
+    return is_accepted_before and is_accepted_after
 
 
 def _is_same_request(exchange: Exchange, other: Exchange) -> bool:

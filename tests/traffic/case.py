@@ -196,39 +196,37 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     """A copy of a JSON value that names nobody, so that it may be sent although it was drawn at random.
 
     A text becomes synthetic: it gets the prefix `pixconf-`, so that it is no account and no key of somebody. A number
-    cannot have the prefix, so a synthetic text or a negative number replaces it. A sandbox is a service without real
-    money, so more values may stay there:
+    cannot have the prefix, so another value replaces it. A sandbox has no real money, so more values may stay there:
 
     | in the value | on a sandbox | elsewhere |
     |---|---|---|
-    | the empty text; a key type of `TYPES_EXCEPT_RANDOM` (for RANDOM the service would make a key) | stays | stays |
+    | true, null, the empty text, a key type except RANDOM (for which a service would make a key) | stays | stays |
     | the account of the profile, in a registration | stays | stays |
     | the account of the profile, as the payer of a transfer | stays | becomes synthetic |
     | an account of the profile in another form, such as "AC-0001" | stays | becomes synthetic |
     | a plain text: letters alone, a number or a date, such as "AB"; it may have blanks around it | stays | synthetic |
     | any other text, such as "a@b" | becomes synthetic: "pixconf-a@b" | becomes synthetic |
     | a number in an amount, a date or another member that names nobody | stays | stays |
-    | zero | stays | becomes a synthetic text, such as "pixconf-to" |
-    | any other number, such as 7 | becomes a negative one: -8 | becomes a synthetic text |
+    | any other number, such as 7 | becomes negative: -8; 0 stays | becomes a text, such as "pixconf-to" |
     """
-    account_of_registration = harmless_path_parameter(operation, profile) if operation == "registerPixKey" else None
+    account_of_registration = harmless_path_parameter(operation, profile)  # an account of the profile if it has one
     payers = texts_with_account_of_profile(operation, profile)  # empty outside a sandbox
 
     def synthetic_leaf(leaf: Any, member: str) -> Any:
         """The value that replaces a text or a number (`leaf`) in a member of this name, by the table above."""
         if isinstance(leaf, str):
-            is_account_of_registration = member == "account" and leaf == account_of_registration
-            if is_account_of_registration or leaf in payers:
+            names_account_of_registration = member == "account" and leaf == account_of_registration
+            is_permitted_account = operation == "registerPixKey" and names_account_of_registration
+            if is_permitted_account or leaf in payers:
                 return leaf
             return _text_that_may_be_sent(leaf, profile)
-        is_zero_on_a_sandbox = profile.is_sandbox and leaf == 0
-        if member in _MEMBERS_WITHOUT_IDENTIFIER or is_zero_on_a_sandbox:
+        if member in _MEMBERS_WITHOUT_IDENTIFIER:
             return leaf
         if profile.is_sandbox:
-            return -abs(leaf) - 1  # no account and no key is negative
+            return -abs(leaf) - 1 if leaf else leaf  # no account and no key is 0 or negative
         return f"{SYNTHETIC_PREFIX}{member}"
 
-    return _with_leaves_changed(value, synthetic_leaf)
+    return _with_leaves_changed(value, synthetic_leaf)  # changes no value of the first row
 
 
 def _text_that_may_be_sent(text: str, profile: Profile) -> str:
@@ -282,11 +280,12 @@ def payer_is_account_of_profile(operation: str, profile: Profile) -> bool:
 def usual_body(operation: str, profile: Profile) -> Members | None:
     """The names and values in a complete, usual body of an operation; None if the operation has no body.
 
-    They are from the interface document, or from the body that the profile has in `requests`. The values name
-    nobody, with two exceptions: the account of the profile in a registration and, on a sandbox, as payer of a transfer.
+    They are from the interface document, or from the body that the profile has in `requests`. The values name nobody,
+    except for the account of the profile in two bodies: a registration is for this account, and on a sandbox this
+    account pays for a transfer.
     """
-    accounts = profile.accounts if payer_is_account_of_profile(operation, profile) else ()
-    return _usual_body_with_payer(operation, profile, accounts)
+    payers = profile.accounts if payer_is_account_of_profile(operation, profile) else ()
+    return _usual_body_with_payer(operation, profile, payers)
 
 
 def usual_body_with_synthetic_payer(operation: str, profile: Profile) -> Members | None:
@@ -297,10 +296,11 @@ def usual_body_with_synthetic_payer(operation: str, profile: Profile) -> Members
     return _usual_body_with_payer(operation, profile, ())
 
 
-def _usual_body_with_payer(operation: str, profile: Profile, accounts: Sequence[str]) -> Members | None:
+def _usual_body_with_payer(operation: str, profile: Profile, payers: Sequence[str]) -> Members | None:
     """The names and values in a complete, usual body, in which the first of these accounts pays for a transfer.
 
-    If `accounts` is empty, a made-up account pays. None if the operation has no body.
+    If `payers` is empty, a made-up account pays. A registration is for the account of the profile. None if the
+    operation has no body.
     """
     if operation not in DOCUMENTED_MEMBERS:
         return None
@@ -309,12 +309,12 @@ def _usual_body_with_payer(operation: str, profile: Profile, accounts: Sequence[
         return {**documented, "account": harmless_path_parameter(operation, profile)}
     body_in_profile = profile.requests.get(operation)
     if body_in_profile is not None and isinstance(body_in_profile.json, dict):
-        members: Members = _anonymous_except_for(accounts, body_in_profile.json)
+        members: Members = _anonymous_except_for(payers, body_in_profile.json)
         return members
     with_payer = dict(documented)
-    if accounts:
+    if payers:
         for member in _MEMBERS_NAMING_THE_PAYER & documented.keys():
-            with_payer[member] = accounts[0]
+            with_payer[member] = payers[0]
     return with_payer
 
 
@@ -345,26 +345,33 @@ def _anonymous_except_for(accounts: Sequence[str], value: Any) -> Any:
 def texts_with_account_of_profile(operation: str, profile: Profile) -> frozenset[str]:
     """The texts in the usual body of an invalid transfer that name the payer, if it is an account of the profile.
 
-    Such texts stay as they are, while all other texts of the body may be changed. Outside a sandbox there are none,
-    because the payer is made up there.
+    For example {"ac-0001"}, or {"from ac-0001"} if the body of the profile has the text "from {account}". Such texts
+    stay as they are, while all other texts of the body may be changed. Outside a sandbox there are none, because the
+    payer is made up there.
     """
     if not payer_is_account_of_profile(operation, profile):
         return frozenset()
     leaves = leaves_of(usual_body(operation, profile))
-    # All other texts of this body have the prefix, also a description or a date in words.
-    return frozenset(text for _, text in leaves if isinstance(text, str) and SYNTHETIC_PREFIX not in text)
+    texts = [text for _, text in leaves if isinstance(text, str)]
+    return frozenset(text for text in texts if _has_account_of(profile, text))
+
+
+def _has_account_of(profile: Profile, text: str) -> bool:
+    """True if a text is an account of the profile or has one in it, such as "from ac-0001"."""
+    return any(account in text for account in profile.accounts)
 
 
 def members_with_account_of_profile(operation: str, profile: Profile) -> list[str]:
     """The names of the members in a usual body that name an account of the profile, such as ["from"].
 
-    In a registration it is the member `account`. In a transfer it is the member with the payer, on a sandbox only.
+    In a registration it is the member `account`. In a transfer it is the member with the payer, on a sandbox only:
+    elsewhere the payer is made up, so the result is empty.
     """
     if operation == "registerPixKey":
         return ["account"]
-    accounts_of_profile = texts_with_account_of_profile(operation, profile)
+    texts_with_account = texts_with_account_of_profile(operation, profile)  # empty outside a sandbox
     members = usual_body(operation, profile) or {}
-    return [name for name, value in members.items() if accounts_of_profile & set(texts_in(value))]
+    return [name for name, value in members.items() if texts_with_account & set(texts_in(value))]
 
 
 def harmless_path_parameter(operation: str, profile: Profile) -> str | None:

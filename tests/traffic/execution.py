@@ -110,7 +110,7 @@ def execute(traffic: Traffic) -> None:
 
 @scenario(serves=[_TOKEN], needs="execute")
 def send_first_code_at_the_end(traffic: Traffic) -> None:
-    """Send the code that was executed first once without a token and once with a wrong one, at the end of the run.
+    """At the end of the run, send the first executed code twice more: without a token, and with a wrong one.
 
     A service may keep the result in a cache, and show it to anybody who asks later. The same two requests were already
     sent right after the execution.
@@ -189,10 +189,11 @@ class _Executions:
     def send_real_codes(self) -> None:
         """Execute each real code that limits.executions permits; most codes are sent with wrong tokens before.
 
-        Nothing is sent if no selected requirement needs a real code. If an execution is answered 401, the token may
-        have expired: then the remaining codes are not sent, so that they are not wasted.
+        A real code is that of a prepared transfer. Nothing is sent if no selected requirement needs one. If an
+        execution is answered 401, the token may have expired: then the remaining codes are not sent, so that they are
+        not wasted.
         """
-        # limits.wrong_tokens also counts the later requests for the code that is executed first, so these are reserved.
+        # The first executed code is sent again later with wrong tokens. limits.wrong_tokens must not be used up then.
         later_requests = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
         self._door.budget.reserve_for_executed_code(EXECUTE, later_requests)
         if not self._traffic.selection.needs_real_codes:
@@ -216,7 +217,7 @@ class _Executions:
             self._requests_on_sandbox.delete_registered_key()
         if codes_are_kept_back:
             return
-        self._send_first_code_again_once()
+        self._send_first_code_again_once()  # if no wrong token was sent between the executions, it was not done there
         self._execute_pair()
 
     def _execute_after_wrong_tokens(
@@ -231,8 +232,8 @@ class _Executions:
         part of the door that watches real codes) keeps the remaining codes back, so that they are not wasted.
         """
         for index, code in enumerate(codes, first_index):
-            may_be_executed = self._send_with_wrong_tokens(code, self._unauthorized_by_index.get(index, []))
-            if may_be_executed:
+            is_perhaps_executed = self._send_with_wrong_tokens(code, self._unauthorized_by_index.get(index, []))
+            if is_perhaps_executed:
                 continue
             execute(code, index, plan)
             codes_are_kept_back = self._door.guard.check_if_codes_are_kept_back()
@@ -295,7 +296,7 @@ class _Executions:
             number=number_of_all - number_sent,
             in_all=number_of_all,
         )
-        self._door.note(NoteSubject.CUT, note, EXECUTE)
+        self._door.note(NoteSubject.NOT_ALL_SENT, note, EXECUTE)
         return note
 
     def _size_of_pair(self) -> int:
@@ -355,7 +356,7 @@ class _Executions:
         """
         if not self._selection_includes(*_TESTED_BY_WRONG_TOKENS):
             return {}
-        table = unauthorized_requests(self._traffic, EXECUTE)
+        all_requests = unauthorized_requests(self._traffic, EXECUTE)
         on_sandbox = self._requests_on_sandbox
         without_wrong_tokens = on_sandbox.indexes_without_wrong_tokens if on_sandbox else ()
         candidates = [index for index in range(1, plan.number_before_pair) if index not in without_wrong_tokens]
@@ -364,7 +365,8 @@ class _Executions:
             indexes = [0]
         requests_by_index = {}
         for position, index in enumerate(indexes):  # the position among the codes that get some
-            requests_by_index[index] = unauthorized_requests_for_code(table, position, number_of_codes=len(indexes))
+            requests_of_code = unauthorized_requests_for_code(all_requests, position, number_of_codes=len(indexes))
+            requests_by_index[index] = requests_of_code
         return requests_by_index
 
     def _send_with_wrong_tokens(self, code: str, requests: list[UnauthorizedRequest]) -> bool:
@@ -449,10 +451,11 @@ class _Executions:
         return exchange
 
     def _send_again_if_broken(self, exchange: Exchange, request: UnauthorizedRequest) -> None:
-        """If a wrong token broke the service, send it again with a synthetic code, to see whether that happens again.
+        """If a wrong token broke the service, send it again with a made-up code, to see whether that happens again.
 
         The service is broken if the exchange has a 5xx or no answer. Then no further wrong tokens are sent with real
-        codes. A request with an unusual spelling does not count, because a service need not know such a spelling.
+        codes. A request that is written in an unusual way (`spelling`), such as with two spaces behind Bearer, does not
+        count, because a service need not understand it.
         """
         is_error = exchange.response is None or exchange.response.status >= 500
         self._service_is_broken = is_error and not request.spelling
@@ -461,10 +464,10 @@ class _Executions:
             self._send(synthetic(), credential=request.credential, spelling=request.spelling, purpose=purpose)
 
     def _send_first_code_again_once(self) -> None:
-        """Send the code that was executed first without a token and with a wrong one, unless that was done before.
+        """Send the first executed code without a token and with a wrong one, unless that was done before.
 
-        A service may keep the result of the execution in a cache, and give it to anybody. The guard knows no such code
-        (`first_executed` is empty) until one was executed.
+        A service may keep the result of the execution in a cache, and give it to anybody. Nothing is sent until a code
+        was executed: `first_executed` is empty before.
         """
         if self._first_code_is_to_be_sent_again and self._door.guard.first_executed:
             self._first_code_is_to_be_sent_again = False
@@ -509,7 +512,7 @@ class _Executions:
         one_succeeded = bool(successful_executions(self._log))
         all_succeeded = all(map(succeeded, answers_to_real_codes(self._log)))
         if is_for_pair and one_succeeded and all_succeeded:
-            self._codes_of_pair.append(code)
+            self._codes_of_pair.append(code)  # `_execute_pair` executes both
             return
         self._send_request_before(index)
         if self._may_need_more():
@@ -560,8 +563,8 @@ class _Executions:
     def _send_companion_of_execution(self) -> Exchange:
         """Send the companion: the request that is sent at the same moment as an execution.
 
-        It is a read; or, if the profile does not permit reads, an execution of a made-up (synthetic) code with a wrong
-        token. Neither can do anything.
+        It is a read; or, if the profile does not permit reads, an execution of a made-up code with a wrong token.
+        Neither changes anything.
         """
         purpose = Execution.BESIDE_ANOTHER
         if "read" in self._profile.allow:

@@ -274,10 +274,9 @@ def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgeme
     missing_at_times = _judgement_on_missing_at_times(evidence, operation)
     if missing_at_times.deviates:
         return missing_at_times
-    for exchange in evidence.not_generated(operation):
-        is_success = exchange.credential == VALID and is_granted(exchange)
-        if is_success and exchange.response and is_readable(exchange.response):
-            return holds(exchange)
+    granted = [exchange for exchange in evidence.not_generated(operation) if _shows_an_endpoint(exchange)]
+    if granted:
+        return holds(*granted)
     for answer in answers:
         if not is_temporary(answer):
             return _judgement_by_siblings(evidence, answer)
@@ -287,6 +286,12 @@ def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgeme
             return _judgement_by_siblings(evidence, answer)
     shown = _exchange_to_show(harmless, answers, evidence.not_generated(operation))
     return inconclusive(say("no valid request succeeded ({answer})", answer=answers_in_words(shown)), *shown)
+
+
+def _shows_an_endpoint(exchange: Exchange) -> bool:
+    """True if an exchange shows that its endpoint exists: it was granted with the valid token, in a readable answer."""
+    is_success = exchange.credential == VALID and is_granted(exchange)
+    return is_success and exchange.response is not None and is_readable(exchange.response)
 
 
 def _exchange_to_show(harmless: list[Exchange], answers: list[Exchange], others: list[Exchange]) -> list[Exchange]:
@@ -321,6 +326,8 @@ def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judg
     | It differs from the answers to the siblings in any other way. | exists |
     | It equals them, and refuses the caller, such as a 401: a caller with more rights may get a result. | may exist |
     | It equals them, and is about something else. | as `_judgement_of_answer_like_siblings` says |
+
+    A redirect counts as equal if it may come from a gateway that sends every caller to another page, such as to log in.
     """
     assert exchange.response is not None
     kind = refusal_kind(exchange.response)
@@ -333,8 +340,8 @@ def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judg
 
     is_from_the_endpoint = kind is not RefusalKind.REDIRECT or _is_redirect_of_an_endpoint(exchange, responses)
     if is_from_the_endpoint and not indistinguishable(exchange, *siblings):
-        is_always_missing = _find_out_if_always_missing(evidence, exchange, siblings)
-        if is_always_missing:
+        every_valid_request_got_404 = _find_out_if_every_valid_request_got_404(evidence, exchange, siblings)
+        if every_valid_request_got_404:
             why = joined((_ALWAYS_MISSING, _needed_for(exchange.operation)))
             return inconclusive(why, exchange, siblings[0])
         return holds(exchange, siblings[0])
@@ -349,17 +356,18 @@ def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judg
 def _is_redirect_of_an_endpoint(exchange: Exchange, responses_of_siblings: list[Response]) -> bool:
     """True if a redirect comes from the endpoint, and not from a gateway that sends every caller to a page to log in.
 
-    There are two sorts of such redirects:
+    A sibling is the same request to an undocumented path. Two sorts of redirects come from the endpoint:
 
-    - One leads to the path of the exchange with a slash behind it.
-    - One leads to the same path, as if the service had another address. No sibling (undocumented path) is redirected.
+    - One leads to the same path with a slash behind it.
+    - One leads to the same path at another address of the service, and no sibling is redirected.
     """
     assert exchange.response is not None
     path = urlsplit(exchange.request.url).path
-    if f"{path}/" in map(_page_of_redirect, [exchange.response, *responses_of_siblings]):
-        return True
+    page = _page_of_redirect(exchange.response)
     is_sibling_redirected = any(refusal_kind(response) is RefusalKind.REDIRECT for response in responses_of_siblings)
-    return _page_of_redirect(exchange.response) == path and not is_sibling_redirected
+    adds_a_slash = page == f"{path}/"
+    changes_the_address = page == path and not is_sibling_redirected
+    return adds_a_slash or changes_the_address
 
 
 def _all_redirect_to_one_page(responses: list[Response]) -> bool:
@@ -373,7 +381,9 @@ def _page_of_redirect(response: Response) -> str:
     return urlsplit(response.header("Location")).path
 
 
-def _find_out_if_always_missing(evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]) -> bool:
+def _find_out_if_every_valid_request_got_404(
+    evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]
+) -> bool:
     """Find out whether every request with the valid token to an endpoint got 404, although one is certainly valid.
 
     Then a gateway may know the path, and answer 404 in words of its own because the service behind it is missing. So an
@@ -396,8 +406,11 @@ def _judgement_of_answer_like_siblings(
 ) -> Judgement:
     """The judgement whether an endpoint exists if its answer is the same as those to undocumented paths (`siblings`).
 
-    The endpoint does not exist if the request is certainly valid. Otherwise it may exist, and refuse an invalid request
-    just like an unknown path. It does exist if a harmless invalid request gets another answer than its siblings.
+    | the request | the endpoint |
+    |---|---|
+    | It is not certainly valid, so the service may refuse it just like an unknown path. | may exist |
+    | It is valid, and a harmless invalid request gets another answer than its siblings. | exists |
+    | It is valid, and no such request is answered in another way. | does not exist |
     """
     assert exchange.response is not None
     is_valid = _find_out_if_valid(evidence, exchange, siblings)

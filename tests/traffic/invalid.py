@@ -124,7 +124,8 @@ MORE_TEXTS = {
 """Further unusual bodies, for registrations only."""
 _NUMBER = {"a number": -1}
 """The number that replaces a member of a body."""
-_TEXT = {"text": f"{SYNTHETIC_PREFIX}text"}
+_MADE_UP_TEXT = f"{SYNTHETIC_PREFIX}text"
+_TEXT = {"text": _MADE_UP_TEXT}
 """The made-up text that replaces a member of a body."""
 MEMBERS: Mapping[str, Mapping[str, Values]] = {
     _REGISTER: {
@@ -305,18 +306,22 @@ def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
     # A wrong credential is sent with a body that names nobody, because the operation may need no token.
     synthetic_members = usual_body_with_synthetic_payer(operation, profile)
     case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
-    credentials = {name: name for name in _credentials(operation, profile)}
-    yield from _with_each_value(case, "Authorization", "credential", credentials)
+    for credential in _credentials(operation, profile):
+        # A case has only the name of its credential. The header is made from the name when the case is sent.
+        yield replace(case, unusual_part="Authorization", how_unusual=credential, credential=credential)
 
 
 def _credentials(operation: str, profile: Profile) -> Sequence[str]:
     """The names of the wrong credentials that are sent to an operation, each in one invalid request.
 
-    - listAccounts gets all of them. A service reads the header in the same way for each operation, so one is enough.
-    - The two operations whose token is documented get the empty header: scenarios send them the other wrong tokens
-      (`wrong_tokens.py`).
-    - Any other operation gets no header, a wrong token and the empty header.
-    - On a sandbox (a service without real money) each operation also gets an over-long token.
+    Most of them are sent to listAccounts alone, because a service reads the header in the same way for each operation.
+
+    | operation | credentials |
+    |---|---|
+    | listAccounts | all, also the over-long token |
+    | executePix, registerPixKey | the empty header: scenarios send the other wrong tokens (`wrong_tokens.py`) |
+    | any other | no header, a wrong token, the empty header |
+    | each, on a sandbox (a service without real money) | also the over-long token |
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS
@@ -368,55 +373,55 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     yield from _with_each_body(for_own_account, _objects_with_odd_members(members))
     yield replace(for_own_account, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_each_value_of_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
+    # For the made-up account, because a service that does not read the body may delete all keys of the account.
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
 
 
 def _deletions_without_members(case: Case, for_own_account: Case, profile: Profile) -> list[Case]:
-    """Deletions with bodies that cannot be read, or that name no key:
+    """Deletions with bodies that cannot be read, or that name no key.
 
-    | | for a made-up account | for an account of the profile |
-    |---|---|---|
-    | the profile has no account | all bodies | none |
-    | outside a sandbox | all bodies, and UNREADABLE a second time | none |
-    | on a sandbox | the kinds that are observed in every run | all bodies |
+    | profile | deletions |
+    |---|---|
+    | without an account | each body, for a made-up account (`case`) |
+    | outside a sandbox | the same; and the UNREADABLE bodies for an account of the profile (`for_own_account`) |
+    | of a sandbox | each body for an account of the profile; and those of the row above that the report observes |
 
     Outside a sandbox a service may understand such a body as a deletion of all keys of the account. So `harmless_cases`
-    (case.py) gives the deletions with an UNREADABLE body a made-up account there, before they are sent. `case` is for a
-    made-up account, and `for_own_account` for an account of the profile.
+    (case.py) replaces the account of the profile there by a made-up one, before the deletions are sent.
     """
     for_made_up_account = list(_with_each_body(case, TEXTS, NO_OBJECTS))
     if for_own_account == case:
         return for_made_up_account
-    unreadable = list(_with_each_body(for_own_account, UNREADABLE))
+    outside_a_sandbox = [*for_made_up_account, *_with_each_body(for_own_account, UNREADABLE)]
     if not profile.is_sandbox:
-        return [*for_made_up_account, *unreadable]
+        return outside_a_sandbox
     all_for_own_account = _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
-    # The same as outside a sandbox, so that the observations of both can be compared.
-    observed = filter(_is_observed, [*for_made_up_account, *unreadable])
-    return [*all_for_own_account, *observed]
+    # Also sent on a sandbox, so that the observations of runs on a sandbox and elsewhere can be compared.
+    observed_outside_a_sandbox = filter(_is_observed, outside_a_sandbox)
+    return [*all_for_own_account, *observed_outside_a_sandbox]
 
 
 def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
     """Invalid preparations of transfers: those with an unusual body, member of the body, or Content-Type.
 
     `case` is a usual preparation, and `members` are the names and values in its body. TEXTS and CONTENT_TYPES are
-    tables of unusual bodies and Content-Types, by the words that describe them.
+    tables of unusual bodies and Content-Types, by the words that describe them, such as "cut short".
     """
-    unreadable_with_account: Values = {}
+    bodies_with_account: Values = {}
     if payer_is_account_of_profile(case.operation, profile):
-        unreadable_with_account = _unreadable_transfers_of_own_account(members)
-    for what, body in TEXTS.items():
-        unreadable = replace(case, unusual_part="body", how_unusual=what, body=body)
-        # A service looks further into a body that names an account. So the same body without an account is sent only if
-        # the report shows its answer.
-        if what not in unreadable_with_account or _is_observed(unreadable):
-            yield unreadable
-    yield from _with_each_body(case, unreadable_with_account)
+        bodies_with_account = _unreadable_transfers_of_own_account(members)
+    for case_without_account in _with_each_body(case, TEXTS):
+        is_also_sent_with_account = case_without_account.how_unusual in bodies_with_account
+        # A service looks further into a body that names an account, so the body without an account is left out. It is
+        # sent only if its answer is in the list of observations of the report.
+        if not is_also_sent_with_account or _is_observed(case_without_account):
+            yield case_without_account
+    yield from _with_each_body(case, bodies_with_account)
     yield from _with_each_body(case, _objects_with_odd_members(members))
     yield from _with_observed_members(case, members)
     # The amount is a text here, so that a service which ignores the Content-Type prepares no transfer.
-    case = replace(case, body=as_bytes({**members, AMOUNT: _TEXT["text"]}))
-    yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES)
+    case_without_amount = replace(case, body=as_bytes({**members, AMOUNT: _MADE_UP_TEXT}))
+    yield from _with_each_value(case_without_amount, "Content-Type", "content_type", CONTENT_TYPES)
 
 
 def _deletion_for_own_account(case: Case, profile: Profile) -> Case:

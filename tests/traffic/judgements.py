@@ -43,6 +43,7 @@ from tests.traffic.keys.purposes import type_sent, understood_registrations, val
 from tests.traffic.keys.refused_types import deviations_if_more_is_needed
 from tests.traffic.money.executions import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.money.preparing import amounts_of
+from tests.traffic.neighbours import RightBefore
 from tests.traffic.refused_credentials import MOST_CITED, accepted_credentials_in_words, credentials_in_words
 from tests.traffic.scenario import Traffic
 
@@ -54,7 +55,7 @@ CodeAndExchanges = tuple[str, list[Exchange]]
 
 
 def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Judgement:
-    """Judges that an operation accepts the valid token, by the requests to the operation and their `answers`.
+    """Judges that an operation accepts the valid token. `answers` are the exchanges of its requests.
 
     The judgement holds if a valid request succeeded. A refusal of the token, such as a 401, deviates in these cases:
 
@@ -77,7 +78,7 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
     valid_requests = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     successes = list(filter(succeeded, valid_requests))
     if successes:
-        return holds(successes[0])
+        return holds(*successes)
     statuses = {answer.response.status for answer in valid_requests if answer.response}
     if statuses == {401}:
         return _judgement_of_refused_token(traffic, operation, valid_requests[0])
@@ -106,9 +107,9 @@ def _judgement_of_refused_token(traffic: Traffic, operation: str, refused: Excha
 def _exchanges_that_prove_the_token(traffic: Traffic, operation: str) -> tuple[Exchange, ...]:
     """Exchanges of another operation which show that the token is valid; empty if there are none.
 
-    The first one is a request that was granted with the token. If it is a read, a second one shows that the same read
-    is refused without the token: the interface document does not say that a read needs the token, so a granted read
-    proves nothing alone.
+    The first one is a request that was granted with the token. A second one shows that the operation refuses a request
+    without the token. A read proves nothing without this second one, because the interface document does not say that a
+    read needs the token.
     """
     for name in ("executePix", "registerPixKey", *READ_OPERATIONS):
         if name == operation:
@@ -127,12 +128,13 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     """Judges that the valid token is accepted only as "Bearer <token>": neither alone nor as "Basic <token>".
 
     Executions of made-up codes show it, so that no real code is used up. The judgement deviates if the token in another
-    form gets the same answer as the token as a bearer, such as 404. If even a wrong token gets that answer, the token
-    is not checked before the code, and the judgement is inconclusive.
+    form gets the same answer as the token as a bearer each time, such as 404. (One server of several may not know the
+    path, and answer both with a 404 by chance.) If even a wrong token gets that answer, the token is not checked before
+    the code, and the judgement is inconclusive.
     """
     # Without a token, with a wrong token, and with the valid token in other forms.
     to_be_refused = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
-    with_bearer = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
+    with_bearer = log.of("executePix", Execution.UNKNOWN_CODE, RightBefore.UNKNOWN_CODE)
     with_wrong_token = [exchange for exchange in to_be_refused if exchange.credential == WRONG_TOKEN]
     if not with_bearer or not with_bearer[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
@@ -142,11 +144,16 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     in_other_forms = [exchange for exchange in to_be_refused if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
     if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
-    accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_bearer[0])]
+    accepted = [exchange for exchange in in_other_forms if _is_answered_like_each(exchange, with_bearer)]
     if accepted:
         credentials = accepted_credentials_in_words(accepted)
         return deviates(finding("scheme-accepted", credentials=credentials), with_bearer[0], *accepted)
     return holds(*in_other_forms)
+
+
+def _is_answered_like_each(exchange: Exchange, others: Sequence[Exchange]) -> bool:
+    """True if the answer is the same as each of these answers."""
+    return all(indistinguishable(exchange, other) for other in others)
 
 
 # -- without a valid token nothing is granted -----------------------------------------------------------------------
@@ -172,7 +179,7 @@ def none_granted(exchanges_to_refuse: list[Exchange], code_of_finding: str, *oth
     for exchange in exchanges_to_refuse:
         if grants_protected_result(exchange) or _says_done_in_a_text(exchange):
             with_result.append(exchange)
-    granted = list(filter(is_granted, with_result))
+    granted = list(filter(is_granted, with_result))  # the others of `with_result` say that they refuse
     possible_findings = ((code_of_finding, granted), ("result-in-refusal", with_result), *others)
     for code, exchanges in possible_findings:
         if exchanges:
@@ -187,7 +194,7 @@ def none_granted(exchanges_to_refuse: list[Exchange], code_of_finding: str, *oth
     if unreadable:
         names = credentials_in_words(unreadable)
         return inconclusive(say("a 200 that cannot be read: {names}", names=names), *unreadable)
-    return holds(*exchanges_to_refuse[:MOST_CITED])
+    return holds(*exchanges_to_refuse)
 
 
 def _says_done_in_a_text(exchange: Exchange) -> bool:
@@ -290,7 +297,7 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     return deviates(finding("refusal-with-effect", refused=joined(answers, ", ")), *effects)
 
 
-def no_refusal_was_executed(log: Log) -> Judgement:
+def no_refused_execution_shows_done(log: Log) -> Judgement:
     """Judges that no answer to an execution refuses it, for example with status 400, and also shows the status DONE.
 
     DONE means that the transfer was executed.
@@ -322,7 +329,7 @@ def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgeme
     answers = answers_to_real_codes(log)
     successes = list(filter(succeeded, answers))
     if successes:
-        return holds(successes[0])
+        return holds(*successes)
     prepared = log.of("executePix", Execution.PREPARED)
     successes_with_extra_parts = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)))
     # The run executes the first code as documented, the second code with extra parts, and all others as documented
@@ -344,26 +351,27 @@ def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgeme
     return inconclusive(why, *refused[:1], *successes_with_extra_parts)
 
 
-def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
+def json_is_understood(answers: list[Exchange], why_inconclusive: Text) -> Judgement:
     """Judges that the service understands requests with the Content-Type application/json, by these answers.
 
-    The judgement deviates if each answer refuses the media type (status 415), and holds if one is no refusal. Otherwise
-    the requests were refused for another reason, and the judgement is inconclusive: `otherwise` is that reason.
+    The judgement deviates if each answer refuses the media type (status 415), and holds if one is no refusal. In any
+    other case the requests were refused for another reason, which `why_inconclusive` says.
     """
     refusal_kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
     if refusal_kinds == {RefusalKind.MEDIA_TYPE}:
         return deviates(finding("json-refused"), *answers[:1])
-    one_is_granted = None in refusal_kinds  # the kind of an answer that is no refusal is None
-    if one_is_granted:
-        return holds(*answers[:1])
-    return inconclusive(otherwise, *answers[:1])
+    # The kind of an answer that is no refusal is None.
+    granted = [answer for answer in answers if answer.response and refusal_kind(answer.response) is None]
+    if granted:
+        return holds(*granted)
+    return inconclusive(why_inconclusive, *answers[:1])
 
 
 def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
     """Judges that the service understands a registration that is sent as documented.
 
-    The service understood it if it answered a result (whether Success is true or false), or 409: a conflict with
-    another registration. Then the judgement holds.
+    The service understood it if it answered with a result (whether Success is true or false), or with 409: a conflict
+    with another registration. Then the judgement holds.
 
     If it understood none, the run sends registrations with one difference each, such as another name of a field. If the
     service accepts one of them, it needs the difference. Then the requirement about that part deviates, such as
@@ -374,7 +382,7 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
         return deviations[requirement_id]
     understood = understood_registrations(log)
     if understood:
-        return holds(understood[0])
+        return holds(*understood)
 
     answers = valid_registrations(log)
     if deviations:
@@ -465,27 +473,33 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     operation = requirement_id.partition(".")[0]
     attempts = log.attempts(operation)
     exchanges = [exchange for exchange in attempts if exchange.valid or not exchange.is_generated]
-    judgements = [(exchange, reproduction.judge(requirement_id, exchange)) for exchange in exchanges]
-    breaking = [exchange for exchange, judgement in judgements if judgement.deviates]
+    judgements = {exchange: reproduction.judge(requirement_id, exchange) for exchange in exchanges}
+    breaking = [exchange for exchange, judgement in judgements.items() if judgement.deviates]
     if breaking:
         findings: list[Finding] = []
-        for _, judgement in judgements:
+        for judgement in judgements.values():
             findings += judgement.findings
         return deviates(findings, *breaking)
-    unanswered = []
     if requirement_id.endswith(".connection"):  # "no connection is dropped without a response"
-        # No request to the operation was answered, while requests to other operations were.
+        # All requests to the operation, if none was answered while requests to other operations were; else empty.
         unanswered = never_answered(operation, log.attempts())
-    if unanswered:
-        return deviates(finding("not-answered", requests=len(unanswered)), *unanswered)
-
+        if unanswered:
+            return deviates(finding("not-answered", requests=len(unanswered)), *unanswered)
     if not exchanges:
         return inconclusive(say("no answer to judge"))
     if not any(exchange.response for exchange in exchanges):
         answers = joined(map(answer_in_words, exchanges))
         return inconclusive(say("no answer to judge: {answers}", answers=answers))
-    # Why a deviation does not count, such as "not seen again with nothing else in flight".
-    remark_by_exchange = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
-    holding = [exchange for exchange, judgement in judgements if judgement.holds]
-    # The report cites the exchanges with a remark, and one exchange as an example.
-    return holds(*remark_by_exchange, *holding[:1], why=joined([*remark_by_exchange.values(), not_sent]))
+    return _holds_with_remarks(judgements, not_sent)
+
+
+def _holds_with_remarks(judgements: Mapping[Exchange, Judgement], not_sent: Text) -> Judgement:
+    """The judgement that a requirement holds, with all remarks, for the report.
+
+    A remark says why the deviation of an exchange does not count, such as "not seen again with nothing else in flight".
+    `not_sent` is one more remark. The judgement rests on all exchanges in which the requirement holds. The report cites
+    the first few of them as examples, so those with a remark come first.
+    """
+    remark_by_exchange = {exchange: judgement.why for exchange, judgement in judgements.items() if judgement.why}
+    holding = [exchange for exchange, judgement in judgements.items() if judgement.holds]
+    return holds(*remark_by_exchange, *holding, why=joined([*remark_by_exchange.values(), not_sent]))

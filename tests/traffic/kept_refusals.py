@@ -35,7 +35,7 @@ class KeptRefusal(Purpose):
 
 
 @dataclass(frozen=True)
-class _Request:
+class _HarmlessRequest:
     """A request that does nothing, for one code or account: it is sent with the valid token and with a wrong one.
 
     It is an execution of a code that does not exist, or a registration with a body that cannot be read. No other
@@ -75,47 +75,45 @@ def send_valid_token_after_wrong_one(traffic: Traffic) -> None:
     if not profile.limits.wrong_tokens:
         operations = []
     for operation in filter(traffic.may_send_to, operations):
-        first, second = (
-            _request(traffic, operation, name) for name in identifiers_with_one_wrong_token(operation, profile)
-        )
-        _send_with_wrong_token_in_between(first, second)
+        codes_or_accounts = identifiers_with_one_wrong_token(operation, profile)
+        requests = [_harmless_request(traffic, operation, code_or_account) for code_or_account in codes_or_accounts]
+        _send_with_wrong_token_in_between(requests)
         if operation == _REGISTER and traffic.may_send_to(_READ):
-            _send_after_reads_with_wrong_token(first, second)
+            _send_after_reads_with_wrong_token(requests)
 
 
-def _send_with_wrong_token_in_between(first: _Request, second: _Request) -> None:
-    """Send each of two requests with the valid token, with a wrong one, and with the valid one again.
+def _send_with_wrong_token_in_between(requests: list[_HarmlessRequest]) -> None:
+    """Send each of these requests with the valid token, with a wrong one, and with the valid one again.
 
-    If the third answer refuses the token, the service may have kept the refusal of the second request. At the end a
-    request for another code or account shows whether the service has locked the caller out instead.
+    Each is for another code or account. If its third answer refuses the token, the service may have kept the refusal
+    of the wrong one. At the end a request for a new code or account shows whether the service has locked the caller out
+    instead.
     """
-    first.send(KeptRefusal.WITH_THE_TOKEN)
-    first.send(KeptRefusal.WRONG_TOKEN, WRONG_TOKEN)
-    first.send(KeptRefusal.WITH_THE_TOKEN)
-    second.send(KeptRefusal.WITH_THE_TOKEN)
-    second.send(KeptRefusal.WRONG_TOKEN, WRONG_TOKEN)
-    second.send(KeptRefusal.WITH_THE_TOKEN)
-    _send_for_another_identifier(second)
-
-
-def _send_after_reads_with_wrong_token(first: _Request, second: _Request) -> None:
-    """For each account, read the balance with a wrong token, and then send the registration with the valid token.
-
-    If the registration is refused, the service may have kept the refusal of the read. A request for another account
-    shows whether the service has locked the caller out instead, for all accounts.
-    """
-    for request in (first, second):
-        request.read_with_a_wrong_token()
+    for request in requests:
         request.send(KeptRefusal.WITH_THE_TOKEN)
-        _send_for_another_identifier(request)
+        request.send(KeptRefusal.WRONG_TOKEN, WRONG_TOKEN)
+        request.send(KeptRefusal.WITH_THE_TOKEN)
+    _send_for_new_code_or_account(requests[-1])
 
 
-def _send_for_another_identifier(request: _Request) -> None:
+def _send_after_reads_with_wrong_token(registrations: list[_HarmlessRequest]) -> None:
+    """Send each registration with the valid token, right after a read of the same account with a wrong token.
+
+    Each registration is for another account. If it is refused, the service may have kept the refusal of the read. A
+    registration for a new account shows whether the service has locked the caller out instead, for all accounts.
+    """
+    for registration in registrations:
+        registration.read_with_a_wrong_token()
+        registration.send(KeptRefusal.WITH_THE_TOKEN)
+        _send_for_new_code_or_account(registration)
+
+
+def _send_for_new_code_or_account(request: _HarmlessRequest) -> None:
     """Send a request like this one for a new code or account, for which no wrong token was sent.
 
     It is refused only if the service locked the caller out, because of the wrong tokens before.
     """
-    _request(request.traffic, request.operation, synthetic()).send(KeptRefusal.FOR_ANOTHER)
+    _harmless_request(request.traffic, request.operation, synthetic()).send(KeptRefusal.FOR_ANOTHER)
 
 
 def identifiers_with_one_wrong_token(operation: str, profile: Profile) -> list[str]:
@@ -129,8 +127,8 @@ def identifiers_with_one_wrong_token(operation: str, profile: Profile) -> list[s
     return [*own, synthetic(), synthetic()][:MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN]
 
 
-def _request(traffic: Traffic, operation: str, code_or_account: str) -> _Request:
-    """The request that does nothing for this code or account: an execution, or a registration that cannot be read."""
+def _harmless_request(traffic: Traffic, operation: str, code_or_account: str) -> _HarmlessRequest:
+    """A request that does nothing, for this code or account: an execution, or a registration that cannot be read."""
     unreadable_body = b'{"' + synthetic().encode()  # JSON that is cut short
     body = unreadable_body if operation == _REGISTER else None
-    return _Request(traffic, operation, code_or_account, body)
+    return _HarmlessRequest(traffic, operation, code_or_account, body)

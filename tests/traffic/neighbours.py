@@ -192,7 +192,7 @@ class RequestsOnSandbox:
         """
         first, second, third = self._three_in_a_row
         if index == second:
-            self._registration = register_right_after_money_moved(self._traffic)
+            self._registration = register_right_after_transfer(self._traffic)
         elif index == self._last_index and self._registration:
             self.delete_registered_key()
         elif index not in (first, third):
@@ -206,11 +206,11 @@ class RequestsOnSandbox:
         self._registration = None
 
 
-def register_right_after_money_moved(traffic: Traffic) -> Exchange | None:
-    """Register a synthetic key right after a request that moves money, on a sandbox. Returns the exchange.
+def register_right_after_transfer(traffic: Traffic) -> Exchange | None:
+    """Register a synthetic key right after an execution or a preparation of a transfer, and return the exchange.
 
-    The answer of a service at fault may depend on the request before. Outside a sandbox, or if the run may not register
-    and delete a key, nothing is sent, and None is returned.
+    The answer of a service at fault may depend on the request before, so the caller has just sent that request. Nothing
+    is sent, and None is returned, outside a sandbox, or if the run may not register and delete a key.
     """
     profile = traffic.profile
     if not profile.is_sandbox or not profile.accounts or not traffic.may_send_to(_REGISTER):
@@ -218,14 +218,15 @@ def register_right_after_money_moved(traffic: Traffic) -> Exchange | None:
     registrar = Registrar(traffic.client, profile)
     if not registrar.may_delete_synthetic_keys:
         return None
-    return registrar.register(registrar.synthetic_key(), Registering.RIGHT_AFTER_MONEY_MOVED)
+    return registrar.register(registrar.synthetic_key(), Registering.RIGHT_AFTER_A_TRANSFER)
 
 
 def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]:
-    """Groups of functions that each send one request. One group is sent right before one execution, in turn.
+    """Groups of functions that each send one request. Each execution has one group right before it.
 
-    A group is empty if the profile does not permit its requests, or if there are fewer reads; then nothing is sent
-    before that execution.
+    The first execution has the first group, and so on; after the last group it begins again. A group is empty if the
+    profile does not permit its requests, or if it permits fewer than three reads. Then nothing is sent before that
+    execution.
     """
     # `without_a_token` has one function, or none if no selected requirement is about a missing token.
     *without_a_token, with_the_token = _refusals_of_code(traffic, unknown_code)
@@ -233,7 +234,9 @@ def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]
     if traffic.may_send_to(_REGISTER):
         refused_requests.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
     reads = _reads_of_last_account(traffic)
-    first_read = reads[:1]  # such as the balance; the second and third are the keys and the entries then
-    second_read = reads[1:2]
-    third_read = reads[2:3]
+    first_read, second_read, third_read = (
+        reads[:1],
+        reads[1:2],
+        reads[2:3],
+    )  # usually the balance, the keys, the entries
     return [without_a_token, first_read, refused_requests, second_read, third_read]

@@ -1,7 +1,7 @@
 """Observations: behaviour that the interface document does not show, read from the answers of a run.
 
 The table OBSERVATIONS says for each requirement at the level not-shown which requests count, and what is read of their
-answers. The tests of tests/conformance/ ask for it with `observed`.
+answers. The tests of tests/conformance/ ask for it with `observation_of`.
 
 - A situation has a phrase that is the same in every run, so that runs can be compared. So only requests count that
   every run sends in the same way: no generated ones, and none that are sent because of an answer.
@@ -160,7 +160,7 @@ class Observed:
     """The exchanges that show the values, in order."""
 
 
-def observed(requirement_id: str, log: Log) -> Observed:
+def observation_of(requirement_id: str, log: Log) -> Observed:
     """What the answers of a run show about a behaviour that the interface document leaves open.
 
     The table OBSERVATIONS says for each such requirement which situations count, and what is read of an answer. The

@@ -269,16 +269,16 @@ def refusal_for_its_size(exchange: Exchange, _log: Log) -> Facts | str | None:
 
 
 def _is_observed_for_its_kind(exchange: Exchange, log: Log) -> bool:
-    """True if the report observes this request for its kind of invalid requests.
+    """True if this is an invalid request whose answer the report shows, as the one request of its kind.
 
     A kind is the invalid part of a request and how it is invalid, such as ("pixKey", "missing"). On a sandbox two
-    deletions of one kind are sent, for two accounts. Only one of them is observed, so that runs can be compared.
+    deletions of one kind are sent, for two accounts. Only one of them is shown, so that runs can be compared.
     """
     return _observed_request_of_kind(exchange.operation, exchange.unusual, log) == exchange
 
 
 def _observed_request_of_kind(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
-    """The invalid request that the report observes for a kind such as ("pixKey", "missing"); None if none was sent.
+    """The invalid request whose answer the report shows for a kind such as ("pixKey", "missing"); None if none is sent.
 
     Of two deletions of a kind, it is the deletion for a synthetic account (made up by the suite), because outside a
     sandbox only this one is sent, and runs shall be comparable. But if the body is unreadable, it is the deletion for
@@ -329,9 +329,10 @@ def situation_by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
     """
     if exchange.credential != VALID:
         return _situation_by_credential(exchange, log)
-    if exchange.purpose in PURPOSES_WITH_OTHER_TYPES:
+    if exchange.purpose in PURPOSES_WITH_OTHER_TYPES:  # the type is none of PHONE, EMAIL, RANDOM, CNPJ and CPF
         return "pixKeyType: another word"
-    if exchange.purpose is not Invalid.IS_OBSERVED or not _is_observed_for_its_kind(exchange, log):
+    is_invalid_request = exchange.purpose is Invalid.IS_OBSERVED
+    if not is_invalid_request or not _is_observed_for_its_kind(exchange, log):
         return None
     return _situation_by_unusual_part(exchange, log)
 
@@ -401,8 +402,8 @@ def how_it_is_refused(exchange: Exchange, log: Log) -> Facts | str | None:
 def _is_taken_for_valid(exchange: Exchange) -> bool:
     """True if the answer to an invalid request is certainly no refusal, so the service treated it as a valid request.
 
-    False for executions, registrations and requests without the token, because other requirements show whether a code
-    is unknown, which keys are accepted, and whether the token is needed.
+    False for executions, registrations and requests without the token. Other requirements show how an unknown code is
+    answered, which keys are accepted, and whether the token is needed.
     """
     is_shown_elsewhere = exchange.credential != VALID or exchange.operation in (_EXECUTE, _REGISTER)
     if exchange.response is None or is_shown_elsewhere:
@@ -516,7 +517,8 @@ def _situation_by_code(exchange: Exchange, value: str | None, log: Log) -> Text 
 def _value_or_seen(exchange: Exchange, value: str | None) -> str | None:
     """The value, if the run prepared the transfer; only the word "seen", if the code is one of the profile.
 
-    The transfers of such codes differ from run to run, so that their situation has the value (`_situation_by_code`).
+    The codes of a profile differ from run to run, so their values cannot be compared. For them the situation has the
+    value (`_situation_by_code`), and the report only says that the situation was seen.
     """
     is_of_supplied_code = exchange.purpose is not Execution.PREPARED
     if value is not None and is_of_supplied_code:
@@ -605,7 +607,7 @@ def situation_by_number_as_type(exchange: Exchange, _log: Log) -> Text | None:
 
 
 def outcome_of_registration(exchange: Exchange, _log: Log) -> str | None:
-    """Outcome of a registration: "accepted" or "refused"; None if it may be answered otherwise in a minute."""
+    """Outcome of a registration: "accepted" or "refused"; None if it may get another answer in a minute."""
     return _accepted_or_refused(exchange) if is_evidence(exchange) else None
 
 
@@ -646,10 +648,11 @@ def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
 
 
 def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
-    """How a registration is answered whose body names another account than its path. None for any other registration.
+    """How a registration is answered whose body names another account than its path: ACCEPTED, REFUSED, LIKE_COMPLETE.
 
     It is compared with a registration with the right account, in the way in which `need_of_the_field` compares one that
-    lacks a field. LIKE_COMPLETE if both are answered alike: the account in the body seems to make no difference.
+    lacks a field. LIKE_COMPLETE if both get the same answer: the account in the body seems to make no difference. None
+    for any other registration.
     """
     if exchange.unusual != _OTHER_ACCOUNT:
         return None

@@ -193,16 +193,16 @@ def _start_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, it
     are drawn depends on the option --examples and on the profile.
     """
     profile = run_traffic.traffic.profile
-    thread = ThreadPoolExecutor(1, "pix-drawing")
+    executor = ThreadPoolExecutor(1, "pix-drawing")  # has a single thread
     if run_traffic.sequences is not None:  # first, because the sequences are sent first
-        run_traffic.sequences.begin(thread, seed, examples_of(config, profile))
+        run_traffic.sequences.begin(executor, seed, examples_of(config, profile))
     for item in items:
         if uses_fixture(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]  # the parameter of the test
             # 0 if nobody asks for a number: reads and drawn requests then have different default numbers.
             run_traffic.generation.add_operation(operation, seed, examples_asked_for(config, profile))
-    run_traffic.generation.begin(thread)
-    thread.shutdown(wait=False)  # the thread ends by itself when everything is drawn
+    run_traffic.generation.begin(executor)
+    executor.shutdown(wait=False)  # its thread ends by itself when everything is drawn
 
 
 def _divide_transfers_among_operations(traffic: Traffic) -> None:
@@ -225,17 +225,19 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     sender_of = traffic.sender_of
     traffic.send(sender_of(IN_ORDER))
     senders_of_sequences: list[Callable[[], None]] = []
-    if sequences is not None:  # after the executions, because it uses the executions that limits.executions leaves over
+    if sequences is not None:
+        # After the executions of IN_ORDER, because limits.executions may permit only these. If it permits more,
+        # sequences execute further transfers.
         sequences.send_alone()
         senders_of_sequences = sequences.senders()
-    # Many requests at once. They have made-up identifiers only, or only read.
+    # Many requests at once, because they do not disturb each other: most only read, or name a made-up account or key.
     traffic.send(*senders_of_sequences, sender_of(AT_ONCE), partial(generation.send, traffic.together))
     if sequences is not None:
         sequences.send_deviating_again()
     traffic.send(sender_of(SIDE_BY_SIDE))  # pairs of requests at the same moment, to find answers that are mixed up
     traffic.send(sender_of(WITH_WRONG_TOKENS))  # late, because a service may lock the caller out after them
     traffic.send(sender_of(AFTER_OTHER_ANSWERS))  # requests that depend on the answers so far
-    generation.send_missing_reads(traffic.together)
+    generation.send_missing_reads(traffic.together)  # so that each operation that reads gets a certain number of reads
     traffic.send(sender_of(LAST))  # requests that other answers are compared with
     # If a generated request or a sequence showed a deviation, parts of it are sent, to find the smallest that shows it.
     generation.send_smaller_cases()
@@ -253,7 +255,7 @@ def _note_lockouts(traffic: Traffic) -> None:
         refusable = [exchange for exchange in traffic.log.sent_by_scenarios(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
-        door.note(NoteSubject.CUT, why, operation)  # a note about an operation that was tested in part only
+        door.note(NoteSubject.NOT_ALL_SENT, why, operation)  # a note about an operation that was tested in part only
 
 
 # -- the run -------------------------------------------------------------------------------------------------------

@@ -78,10 +78,11 @@ def _print_plan(profile: Profile, codes_to_resend: Container[str], session: pyte
     """
     config = session.config
     plan = planned(config, profile, codes_to_resend, session.items)
-    journal, remark, _ = journal_in_words(profile)  # the remark says why no code of the profile would be sent
+    # The name of the file with its number of codes; and the reason why no code of the profile would be sent, if any.
+    journal, why_no_code, _ = journal_in_words(profile)
     if config.getoption("new_journal"):  # a run starts a new journal then, so a damaged journal keeps no code back
-        remark = "--new-journal starts it, and what can be read of an old one still counts"
-    about_the_journal = "; ".join(text for text in (journal, remark) if text)
+        why_no_code = "--new-journal starts it, and what can be read of an old one still counts"
+    about_the_journal = "; ".join(text for text in (journal, why_no_code) if text)
     print_lines(plan_lines(plan, profile, about_the_journal, selection_in_words(config)))
 
 

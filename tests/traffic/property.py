@@ -80,12 +80,15 @@ class Generation:
         reproduction: Reproduction,
         operations_of_send_invalid: Collection[str] = (),
     ) -> None:
-        """`operations_of_send_invalid` are the operations to which the scenario `send_invalid` sends requests."""
+        """`operations_of_send_invalid` are the operations to which the scenario `send_invalid` sends invalid requests.
+
+        The report lists the answers to these requests as observations. They are not sent a second time here.
+        """
         self._client = client
         self._profile = profile
         self._reproduction = reproduction  # judges answers, and knows which deviations were seen twice
-        self._with_observed_requests = operations_of_send_invalid
-        self._examples: dict[str, int] = {}  # by operation, the number of requests to draw; 0 means the default
+        self._operations_of_send_invalid = operations_of_send_invalid
+        self._number_by_operation: dict[str, int] = {}  # how many requests are drawn; 0 means the default number
         self._seed = 0  # decides what is drawn
         self._drawing: Drawing | None = None  # draws with Schemathesis
         self._drawn: Future[list[Case]] | None = None  # the result of the thread that draws
@@ -99,31 +102,31 @@ class Generation:
         `examples` is the number of drawn requests, and of valid reads; 0 means the default numbers. With the same
         `seed`, the same requests are drawn.
         """
-        self._examples[operation] = examples
+        self._number_by_operation[operation] = examples
         self._seed = seed
 
-    def begin(self, thread: Executor) -> None:
-        """Have this thread draw all requests, so that other requests can be sent meanwhile.
+    def begin(self, executor: Executor) -> None:
+        """Have the thread of this executor draw all requests, so that other requests can be sent meanwhile.
 
-        Schemathesis is imported before, because CPython 3.11 fails if two threads parse Python at once (SystemError:
-        AST constructor recursion depth mismatch).
+        Schemathesis is imported here, before the other thread starts, because CPython 3.11 fails if two threads parse
+        Python at once (SystemError: AST constructor recursion depth mismatch).
         """
-        is_anything_to_draw = bool(self._examples)
+        is_anything_to_draw = bool(self._number_by_operation)
         if is_anything_to_draw:
-            import tests.traffic.drawing.cases  # noqa: F401 - for the thread
+            import tests.traffic.drawing.cases  # noqa: F401 - imports Schemathesis
 
-            self._drawn = thread.submit(self._draw_all)
+            self._drawn = executor.submit(self._draw_all)
 
     def _draw_all(self) -> list[Case]:
         """The requests to all operations for which `add_operation` was called. They are not sent yet."""
-        if not self._examples:
+        if not self._number_by_operation:
             return []
-        from tests.traffic.drawing.cases import Drawing
+        from tests.traffic.drawing.cases import Drawing  # not at the top, because it takes most of a second
 
         drawing = Drawing(self._profile)
-        self._drawing = drawing
+        self._drawing = drawing  # the search for smaller requests needs it again
         cases: list[Case] = []
-        for operation in self._examples:
+        for operation in self._number_by_operation:
             cases += self._cases_of(operation, drawing)
         return cases
 
@@ -132,11 +135,11 @@ class Generation:
 
         They are not sent yet. Requests that the profile does not permit are left out (`harmless_cases`).
         """
-        examples, profile = self._examples[operation], self._profile
+        examples, profile = self._number_by_operation[operation], self._profile
         if operation in READ_OPERATIONS:
             yield from _valid_reads(operation, profile, examples or _DEFAULT_READS)
-        if operation in self._with_observed_requests:  # a scenario sends the observed requests to this operation
-            yield from other_invalid_requests(operation, profile)
+        if operation in self._operations_of_send_invalid:
+            yield from other_invalid_requests(operation, profile)  # without those of the scenario `send_invalid`
         else:
             yield from invalid_requests(operation, profile)
         yield from harmless_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
@@ -144,25 +147,26 @@ class Generation:
     def send(self, together: Together) -> None:
         """Wait for the thread that draws, send all that was drawn, many requests at once, and keep the answers.
 
-        `together` sends many requests at once. If `begin` was not called, everything is drawn now. The valid reads are
-        left for `send_missing_reads`, unless the user asks for a number of requests (--examples).
+        `together` sends many requests at once. If `begin` was not called, everything is drawn now. Valid reads are not
+        sent here: scenarios also read, so `send_missing_reads` sends later only as many as are missing then. But if the
+        user asks for a number of requests (--examples), all of them are sent here.
         """
         drawn = self._drawn.result() if self._drawn else self._draw_all()
         cases: list[Case] = []
         for case in drawn:
             is_read = case.valid  # of the generated requests, only reads are valid
-            user_asks_for_a_number = bool(self._examples[case.operation])
+            user_asks_for_a_number = bool(self._number_by_operation[case.operation])
             if is_read and not user_asks_for_a_number:
                 self._reads.append(case)
             else:
                 cases.append(case)
+        # Transfers last, because a limit of the run may keep some of them back.
         self._send_all(with_transfers_last(cases), together)
 
     def send_missing_reads(self, together: Together) -> None:
-        """Send as many valid reads as are missing, because scenarios also read.
+        """Send as many valid reads to each operation as are missing to the number _DEFAULT_READS.
 
-        Scenarios and this class together send at least _DEFAULT_READS valid reads to each operation. It is called when
-        all scenarios have sent their requests.
+        Scenarios also send reads. It is called when they have sent all of theirs.
         """
         missing = Counter[str]()  # by operation
         for operation in {case.operation for case in self._reads}:
@@ -195,7 +199,7 @@ class Generation:
         deviation, or until the limits of these searches are reached. Operations that may move money are left out.
         """
         requests_left = _MOST_SMALLER_IN_ALL
-        for operation in self._examples:
+        for operation in self._number_by_operation:
             if self._drawing is None or not _moves_no_money(operation, self._profile):
                 continue
             for requirement_id, finding, case in self.findings_of(operation).found_by_drawn_requests_alone():

@@ -79,29 +79,24 @@ def unauthorized_requests(traffic: Traffic, operation: str) -> list[Unauthorized
 def _most_unauthorized(traffic: Traffic, operation: str) -> int:
     """Largest number of requests from the table of wrong tokens that are sent to an operation with real codes or keys.
 
-    It is limits.wrong_tokens minus the requests that are kept for other uses:
-
-    1. Four requests (`REQUESTS_FOR_EXECUTED_CODE`). For executions these are the later requests for the code that was
-       executed first. For registrations, on a sandbox, they have wrong tokens and keys that are no e-mail addresses.
-    2. For registrations: the unauthorized requests that the table does not have (`_registrations_outside_the_table`).
-    3. For executions, on a sandbox: the requests of one code. If a wrong token perhaps spent a code, its requests are
-       sent once more with another code.
-
-    At least one request of the table is sent, except if limits.wrong_tokens is too small for the uses in 1. For
-    example, with a limit of 20, at most 13 of them are sent with real codes to a sandbox: use 1 leaves 16 of 20, and a
-    fifth of 16 (3) is kept for use 3.
+    It is limits.wrong_tokens minus the requests that are kept for other uses. For example, with a limit of 20, at most
+    13 of them are sent with real codes to a sandbox: 4 are kept for the first executed code, and a fifth of the other
+    16 (3). At least one request of the table is sent, except if the limit is too small for the first use.
     """
     profile = traffic.profile
     is_execution = operation == "executePix"
     most = profile.limits.wrong_tokens
     if is_execution or profile.is_sandbox:
+        # For executions, the later requests for the first executed code. For registrations on a sandbox, those with a
+        # wrong token and a key that is no e-mail address.
         most -= REQUESTS_FOR_EXECUTED_CODE
     if most < 1:
         return 0
     if not is_execution:
         most -= _registrations_outside_the_table(profile)
     elif profile.is_sandbox:
-        # The table is divided among the codes, so this is the share of one code.
+        # If a wrong token perhaps spent a code, the requests of this code are sent once more with another code. The
+        # table is divided among the codes, so they are the share of one code.
         most -= most // _CODES_WITH_WRONG_TOKENS
     return max(1, most)
 

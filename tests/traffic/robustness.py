@@ -68,14 +68,14 @@ _INVALID_CREDENTIALS = (NO_HEADER, WRONG_TOKEN)
 """What unreadable requests have instead of the valid token: no token, and a wrong one."""
 
 
-_SURVEYS_OF_ALL = [f"*.{end_of_id}" for end_of_id in ABOUT_ALL_REQUESTS]
+_SHOWN_BY_ANY_REQUEST = [f"*.{end_of_id}" for end_of_id in ABOUT_ALL_REQUESTS]
 """Requirements of any operation that every invalid request may show, such as "*.serverError"."""
 _SHOWN_BY_REGISTRATIONS = [f"registerPixKey.{end_of_id}" for end_of_id in SHOWN_BY_INVALID_REGISTRATIONS]
 """The same for registrations, and what only invalid registrations show, such as which fields of the body are required.
 """
 
 
-@scenario(serves=[*_SURVEYS_OF_ALL, *_SHOWN_BY_REGISTRATIONS], needs="fuzz")
+@scenario(serves=[*_SHOWN_BY_ANY_REQUEST, *_SHOWN_BY_REGISTRATIONS], needs="fuzz")
 def send_invalid(traffic: Traffic) -> None:
     """Send invalid requests to the operations that the selected requirements are about.
 
@@ -226,10 +226,10 @@ def why_invalid_requests_showed_nothing(log: Log, profile: Profile, operation: s
         return ""
     answered = [exchange for exchange in log.attempts(operation) if exchange.response]
     malformed = [exchange for exchange in answered if _is_malformed(exchange, members)]
-    for exchange in malformed:
-        if not _is_answered_like_unknown_account(exchange, valid_for_unknown_account, profile):
-            return ""
-    if not malformed:
+    all_tested_nothing = all(
+        _is_answered_like_unknown_account(exchange, valid_for_unknown_account, profile) for exchange in malformed
+    )
+    if not malformed or not all_tested_nothing:
         return ""
     why = say("only on a sandbox: elsewhere malformed requests name an account that nobody has")
     return joined([why, kinds_of_invalid_requests_that_tested_nothing(log, profile, operation)])
@@ -264,15 +264,17 @@ def kinds_of_invalid_requests_that_tested_nothing(log: Log, profile: Profile, op
     if not valid_for_unknown_account:
         return ""
     parts_of_the_body = ("body", "Content-Type", *(usual_body(operation, profile) or {}))
-    kinds: dict[tuple[str, str], None] = {}  # an ordered set
-    kinds_that_tested_something = set[tuple[str, str]]()
+    answered = []
     for exchange in _requests_of_all_kinds(log, operation):
         invalid_part, _ = exchange.unusual
-        if invalid_part not in parts_of_the_body or not exchange.response:
-            continue
-        kinds[exchange.unusual] = None
-        if not _is_answered_like_unknown_account(exchange, valid_for_unknown_account, profile):
-            kinds_that_tested_something.add(exchange.unusual)
+        if exchange.response and invalid_part in parts_of_the_body:
+            answered.append(exchange)
+    kinds_that_tested_something = {
+        exchange.unusual
+        for exchange in answered
+        if not _is_answered_like_unknown_account(exchange, valid_for_unknown_account, profile)
+    }
+    kinds = dict.fromkeys(exchange.unusual for exchange in answered)  # each kind once, in the order of sending
     kinds_that_tested_nothing = [kind for kind in kinds if kind not in kinds_that_tested_something]
     if not kinds_that_tested_nothing:
         return ""

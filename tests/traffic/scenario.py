@@ -107,23 +107,25 @@ class Traffic:
         """A function that has these scenarios send their requests, one scenario after the other.
 
         Scenarios that serve no selected requirement, or that the profile does not permit, are left out. If the order of
-        some requests does not matter, a scenario gives them to `send_together`. These requests are sent when all of
-        these scenarios have run, at the same time.
+        some requests does not matter, a scenario does not send them, but gives them to `send_together`. At last, the
+        function sends these requests of all scenarios at the same time.
         """
 
         def send_requests_of_scenarios() -> None:
             for selected_scenario in filter(self.selects, scenarios):
                 selected_scenario.send(self)
-            requests_by_call = self._to_send_together
+            lists_of_requests = self._to_send_together  # a list for each call of `send_together`
             self._to_send_together = []
-            self.together.send_all_mixed(requests_by_call)
+            # Mixed: the first request of each list, then the second one of each list, and so on.
+            self.together.send_all_mixed(lists_of_requests)
 
         return send_requests_of_scenarios
 
     def send_together(self, sends: Sequence[Send]) -> None:
         """Have these requests sent later, at the same time as the requests that other scenarios give to this method.
 
-        The function that `sender_of` returns sends them when all of its scenarios have run.
+        A scenario calls it. When all scenarios of the same phase have run, the function that `sender_of` returned sends
+        the requests. Those of one call stay a list of their own, because the requests of the lists are sent in turn.
         """
         self._to_send_together.append(sends)
 

@@ -46,9 +46,9 @@ class Step(Enum):
     DELETE_IN_CAPITALS = "a deletion of the key in capital letters"
 
 
-STEPS_OF_KEYS = (Step.REGISTER, Step.DELETE, Step.LIST, Step.BALANCE)
+STEPS_WITHOUT_TRANSFERS = (Step.REGISTER, Step.DELETE, Step.LIST, Step.BALANCE)
 """Steps of a sequence that prepares no transfer. The first one begins each sequence."""
-STEPS_OF_TRANSFERS = (Step.PREPARE, Step.EXECUTE, Step.EXECUTE_AGAIN, *STEPS_OF_KEYS)
+STEPS_WITH_TRANSFERS = (Step.PREPARE, Step.EXECUTE, Step.EXECUTE_AGAIN, *STEPS_WITHOUT_TRANSFERS)
 """Steps of a sequence with transfers. The first one begins each sequence."""
 USUAL_SEQUENCE_OF_A_TRANSFER = (
     Step.PREPARE, Step.REGISTER, Step.LIST, Step.EXECUTE, Step.LIST, Step.BALANCE, Step.EXECUTE_AGAIN, Step.LIST,
@@ -122,10 +122,11 @@ _StepWithKeyState = tuple[Step, bool]
 than the second one."""
 
 
-def patterns_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
-    """The patterns of steps in a sequence of keys, as values that are equal for equal patterns. A fault may need one.
+def patterns_without_transfers(sequence: Sequence[Step]) -> set[Hashable]:
+    """The patterns of steps in a sequence without transfers, as values that are equal for equal patterns.
 
-    Each step makes two sorts of patterns. For example, the last step of REGISTER, LIST, DELETE makes:
+    A pattern is a few steps in a certain order, which a fault may need. Each step makes two sorts of patterns. For
+    example, the last step of REGISTER, LIST, DELETE makes:
 
     - the step with the two steps before it: ("steps", (REGISTER, LIST, DELETE))
     - the step with the last one, two and three changes of the key before it: ("changes", (REGISTER,), DELETE). Changes
@@ -147,7 +148,7 @@ def patterns_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
     return patterns
 
 
-def patterns_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
+def patterns_with_transfers(sequence: Sequence[Step]) -> set[Hashable]:
     """The patterns of steps in a sequence with transfers. A fault may need such a pattern.
 
     They are each two steps in a row of which one executes, and each three steps of which one prepares and one executes,
@@ -164,8 +165,8 @@ def patterns_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
 def _steps_with_key_state(sequence: Sequence[Step]) -> list[_StepWithKeyState]:
     """The steps of a sequence, each with True if the key of the sequence is registered before it: (Step.DELETE, True).
 
-    For a read it is always False, because its answer does not depend on the key. Nothing is sent here: it is assumed
-    that each registration and deletion succeeds.
+    For a read it is always False, so that there are fewer patterns. Nothing is sent here: it is assumed that each
+    registration and deletion succeeds.
     """
     steps: list[_StepWithKeyState] = []
     is_registered = False
@@ -294,21 +295,28 @@ class SequenceSender:
         return exchange
 
     def _delete_elsewhere(self) -> Exchange | None:
-        """Send a deletion of the key at another account, and return the exchange. None if there is no such account."""
+        """Send a deletion of the key at another account than it is registered at, and return the exchange.
+
+        None if there is no such account.
+        """
         account = self._other_account
-        return self._delete_named_otherwise(self.key, account) if account else None
+        return self._send_inexact_deletion(self.key, account) if account else None
 
     def _delete_in_capitals(self) -> Exchange | None:
-        """Send the deletion of the key in capital letters, and return the exchange. None if there is no key."""
+        """Send a deletion whose body has the key in capital letters, and return the exchange. None if there is no key.
+
+        A service may treat letter case as it likes: it may delete the key, or say that there is no such key.
+        """
         if self.key is None:
             return None
         key_in_capitals = replace(self.key, key=self.key.key.upper())
-        return self._delete_named_otherwise(key_in_capitals, self.registrar.account)
+        return self._send_inexact_deletion(key_in_capitals, self.registrar.account)
 
-    def _delete_named_otherwise(self, key: PixKey | None, account: str) -> Exchange | None:
-        """Send a deletion that names the key of the sequence in another way, and return the exchange.
+    def _send_inexact_deletion(self, key: PixKey | None, account: str) -> Exchange | None:
+        """Send a deletion that a service may refuse, because its key or its account differs from the registered one.
 
-        The service may refuse it. None if the key is not registered, or if the target is no sandbox.
+        `key` is the key of the sequence, perhaps written in capitals. Returns the exchange; None if the sequence has no
+        registered key, or if the target is no sandbox.
         """
         may_be_sent = self.profile.is_sandbox and self.key_is_registered
         if key is None or not may_be_sent:
@@ -327,14 +335,14 @@ class SequenceSender:
         """
         client = self.registrar.client
         guard = client.door.guard  # decides which executions may be sent, and knows the codes that were prepared
-        count = min(1, guard.count_possible_executions())
-        if unusual and count and self.profile.is_sandbox:
+        number_of_transfers = min(1, guard.count_possible_executions())  # 0 if no further execution is permitted
+        if unusual and number_of_transfers and self.profile.is_sandbox:
             preparation = prepare_unusual_transfer(client, self.profile, unusual, self.purpose)
-            codes = guard.prepared.codes_of([preparation] if preparation else [])
+            codes = guard.prepared.codes_of([preparation]) if preparation else []
             self._prepared += codes
             if codes:
                 return preparation
-        preparations = prepare_executable_transfers(client, self.profile, count, self.purpose)
+        preparations = prepare_executable_transfers(client, self.profile, number_of_transfers, self.purpose)
         self._prepared += guard.prepared.codes_of(preparations)
         return preparations[0] if preparations else None
 
@@ -391,25 +399,25 @@ def executions_after_which_a_key_is_missing(
     the keys in a list; None if the profile does not give it.
     """
     executions: list[Exchange] = []
-    is_shown = False  # True if the last list showed the key
-    execution: Exchange | None = None  # the first one since a list showed the key
-    lists_that_lack_it = 0  # since that execution
+    was_key_listed = False  # True if a list showed the key, and no registration or deletion came after that list
+    execution_since_then: Exchange | None = None  # the first execution after the last list that showed the key
+    lists_without_the_key = 0  # after that execution
     for step, exchange in steps_sent:
         if step in (Step.REGISTER, Step.DELETE):
-            is_shown = False
-            execution = None
-        elif step in _EXECUTING_STEPS and is_shown and execution is None:
-            execution = exchange
-            lists_that_lack_it = 0
+            was_key_listed = False
+            execution_since_then = None
+        elif step in _EXECUTING_STEPS and was_key_listed and execution_since_then is None:
+            execution_since_then = exchange
+            lists_without_the_key = 0
         elif step is Step.LIST and succeeded(exchange):
             listing = Listing(exchange, key_at)
             if not listing.is_readable:
                 continue
             if listing.shows(key.key):
-                is_shown = True
-                execution = None
-            elif execution is not None:
-                lists_that_lack_it += 1
-                if lists_that_lack_it == _LISTS_THAT_LACK_A_KEY:
-                    executions.append(execution)
+                was_key_listed = True
+                execution_since_then = None
+            elif execution_since_then is not None:
+                lists_without_the_key += 1
+                if lists_without_the_key == _LISTS_THAT_LACK_A_KEY:
+                    executions.append(execution_since_then)
     return executions

@@ -30,16 +30,16 @@ from tests.traffic.money.twice import ExecutedTwice, Repetition, execute_twice
 from tests.traffic.sequences import (
     SEQUENCE_OF_ANOTHER_ACCOUNT,
     SEQUENCE_OF_SEVERAL_TRANSFERS,
-    STEPS_OF_KEYS,
-    STEPS_OF_TRANSFERS,
+    STEPS_WITH_TRANSFERS,
+    STEPS_WITHOUT_TRANSFERS,
     USUAL_SEQUENCE_OF_A_TRANSFER,
     SequenceSender,
     Step,
     StepsWithAnswers,
     executes,
     executions_after_which_a_key_is_missing,
-    patterns_of_keys,
-    patterns_of_transfers,
+    patterns_with_transfers,
+    patterns_without_transfers,
     possible_steps,
 )
 
@@ -61,6 +61,8 @@ _MOST_BALANCES = 3
 three requests."""
 
 
+_SequenceWithKey = tuple[Sequence[Step], PixKey | None]
+"""A drawn sequence, and the key that it registers and deletes; None if the run may not register and delete keys."""
 _SentSequence = tuple[Sequence[Step], StepsWithAnswers]
 """A drawn sequence, and those of its steps that were sent, with their answers."""
 
@@ -86,51 +88,56 @@ class DrawnSequences:
         self.selection = selection  # the requirements that the command line selects, and their operations
         self.registrar = Registrar(self.client, profile)  # registers and deletes keys
         self.findings_without_transfers = Findings(reproduction)
-        """The answers to sequences without transfers."""
+        """Gets the answers to sequences without transfers, and finds the deviations in them."""
         self.findings_with_transfers = Findings(reproduction)
-        """The answers to executions, and to sequences with transfers."""
+        """The same for executions, and for sequences with transfers."""
         self.executed_twice: ExecutedTwice | None = None  # None if no transfer was executed twice
         self.executions_after_which_a_key_is_missing: list[Exchange] = []
         """Executions after which the lists lack a key that they showed before."""
-        self._with_keys: list[tuple[Step, ...]] = []
-        """The drawn sequences without transfers."""
+        # The drawn sequences. A sequence without transfers only registers and deletes a key, and reads.
+        self._without_transfers: list[tuple[Step, ...]] = []
         self._with_transfers: list[tuple[Step, ...]] = []
-        """The drawn sequences with transfers."""
-        self._unsent_with_keys: list[tuple[Sequence[Step], PixKey | None]] = []
-        """The sequences without transfers that are not sent so far, each with its key."""
-        self._sent_with_keys: list[_SentSequence] = []
+        self._unsent_without_transfers: list[_SequenceWithKey] = []
+        self._sent_without_transfers: list[_SentSequence] = []
         self._sent_with_transfers: list[_SentSequence] = []
         self._drawn: Future[None] | None = None
         """Done when the sequences are drawn; None until `begin` is called."""
 
-    def begin(self, thread: Executor, seed: int, examples: int) -> None:
-        """Have this thread draw sequences of operations, so that other requests can be sent meanwhile.
+    def begin(self, executor: Executor, seed: int, examples: int) -> None:
+        """Have the thread of this executor draw sequences of operations, so that requests can be sent meanwhile.
 
-        The more `examples`, the more sequences. With the same `seed` the same sequences are drawn. `send_alone` waits
-        until they are drawn. Schemathesis is imported before the thread starts, because CPython 3.11 fails if two
-        threads parse Python at once (`Generation.begin`).
+        `examples` is the number of the option --examples: the greater it is, the more sequences are drawn. With the
+        same `seed` the same sequences are drawn. `send_alone` waits until they are drawn.
+
+        Schemathesis is imported here, before the other thread starts, because CPython 3.11 fails if two threads parse
+        Python at once. It is not imported at the top of the module, because the import takes most of a second.
         """
-        import tests.traffic.drawing.cases  # noqa: F401 - with Schemathesis; here, because it takes most of a second
+        import tests.traffic.drawing.cases  # noqa: F401 - imports Schemathesis
 
-        self._drawn = thread.submit(self._draw, seed, examples)
+        self._drawn = executor.submit(self._draw, seed, examples)
 
     def _draw(self, seed: int, examples: int) -> None:
-        """Draw sequences of operations. Sequences with transfers are drawn only if transfers may be executed."""
-        from tests.traffic.drawing.step_sequences import draw_sequences
+        """Draw sequences of operations. Sequences with transfers are drawn only if transfers may be executed.
+
+        `examples` is the number of the option --examples, on which the number of sequences depends.
+        """
+        from tests.traffic.drawing.step_sequences import draw_sequences  # not at the top: imports Hypothesis
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
-        self._with_keys = draw_sequences(f"{seed} sequences", count, STEPS_OF_KEYS, patterns_of_keys)
+        self._without_transfers = draw_sequences(
+            f"{seed} sequences", count, STEPS_WITHOUT_TRANSFERS, patterns_without_transfers
+        )
         if self.profile.is_sandbox:
-            self._with_keys.append(SEQUENCE_OF_ANOTHER_ACCOUNT)
+            self._without_transfers.append(SEQUENCE_OF_ANOTHER_ACCOUNT)
         if self._may_execute():
             count = max(1, round(_TRANSFERS_PER_EXAMPLE * examples))
             self._with_transfers = draw_sequences(
                 f"{seed} sequences with transfers",
                 count,
-                STEPS_OF_TRANSFERS,
-                patterns_of_transfers,
+                STEPS_WITH_TRANSFERS,
+                patterns_with_transfers,
                 without_impossible_steps=possible_steps,
-                examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
+                examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),  # part of every run
             )
 
     def _may_execute(self) -> bool:
@@ -148,40 +155,45 @@ class DrawnSequences:
     def send_alone(self) -> None:
         """Send what must not be sent beside other requests. Answers are kept. Waits until the sequences are drawn.
 
-        Outside a sandbox it sends the first sequence alone. If the run may delete a key of the profile, this sequence
-        registers and deletes that key, which belongs to somebody. On a sandbox one transfer is executed twice.
+        - Outside a sandbox: the first sequence without transfers. If the run may delete a key of the profile, this
+          sequence registers and deletes that key, which belongs to somebody.
+        - On a sandbox: one transfer, which is executed twice.
         """
         if self._drawn is not None:
             self._drawn.result()
+        # The first sequence has a key of the profile, if the run may delete one. Any other sequence has a made-up key.
         keys = [self.registrar.reusable_key()]
-        keys += [self._synthetic_key() for _ in self._with_keys[1:]]
-        self._unsent_with_keys = list(zip(self._with_keys, keys, strict=True))
+        keys += [self._synthetic_key() for _ in self._without_transfers[1:]]
+        self._unsent_without_transfers = list(zip(self._without_transfers, keys, strict=True))
         if not self.profile.is_sandbox:
-            self._send_with_keys(self._unsent_with_keys[:1])
-            self._unsent_with_keys = self._unsent_with_keys[1:]
-        self._execute_twice()
+            self._send_without_transfers(self._unsent_without_transfers[:1])
+            self._unsent_without_transfers = self._unsent_without_transfers[1:]
+        self._execute_twice()  # does nothing outside a sandbox
 
     def senders(self) -> list[Callable[[], None]]:
-        """Two functions, which send all other sequences. They may be called at the same time as others that send.
+        """Two functions that send the sequences which `send_alone` has not sent: without transfers, and with transfers.
 
-        Their requests go before others that wait for their turn, because in a sequence each waits for the one before.
+        They may be called at the same time as other functions that send. Their requests go before others that wait for
+        their turn, because in a sequence each request waits for the answer to the one before.
         """
-        return [partial(self._send_with_keys, self._unsent_with_keys), self._send_with_transfers]
+        return [partial(self._send_without_transfers, self._unsent_without_transfers), self._send_with_transfers]
 
-    def _send_with_keys(self, sequences_with_keys: Sequence[tuple[Sequence[Step], PixKey | None]]) -> None:
-        """Send these sequences without transfers at the same time, and keep their answers for judging.
+    def _send_without_transfers(self, sequences_with_keys: Sequence[_SequenceWithKey]) -> None:
+        """Send these sequences, which have no transfers, at the same time, and keep their answers for judging.
 
-        Each has a made-up key of its own; one has a key of the profile, if the run may delete it.
+        Each sequence has a key of its own. It is None if the run may not register and delete keys: then the sequence
+        only reads.
         """
         sends = [partial(self._send_sequence, sequence, key) for sequence, key in sequences_with_keys]
         steps_of_sequences = self.registrar.together.send_all(sends, go_first=True)
         for (sequence, _), steps_sent in zip(sequences_with_keys, steps_of_sequences, strict=True):
-            self._sent_with_keys.append((sequence, steps_sent))
+            self._sent_without_transfers.append((sequence, steps_sent))
             self._add_answers(steps_sent, self.findings_without_transfers)
 
     def _send_with_transfers(self) -> None:
         """Send the sequences with transfers, one after the other, and keep their answers for judging."""
-        # `send_all` gets a single function here. It sends a request again if the load may be the reason for its answer.
+        # `send_all` is for several functions. It gets a single one here, because it also sends requests again whose
+        # answers may be caused by requests of other threads.
         self.registrar.together.send_all([self._send_one_after_the_other], go_first=True)
 
     def _send_one_after_the_other(self) -> None:
@@ -199,12 +211,13 @@ class DrawnSequences:
 
         The service may have been busy with other requests the first time. And a robustness requirement, such as "no
         server error", is broken only by a deviation that shows twice. Of the sequences with transfers only one is sent
-        again, with other transfers.
+        again, with new transfers, because each further one would execute transfers.
         """
         for sequence in _deviating(self._sent_with_transfers)[:1]:
-            self._send_sequence_with_transfers(sequence)
-        for sequence in _deviating(self._sent_with_keys)[:_MOST_AGAIN]:
-            self._add_answers(self._send_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
+            self._send_sequence_with_transfers(sequence)  # it also keeps the answers
+        for sequence in _deviating(self._sent_without_transfers)[:_MOST_AGAIN]:
+            steps_sent = self._send_sequence(sequence, self._synthetic_key())
+            self._add_answers(steps_sent, self.findings_without_transfers)
 
     def _send_sequence_with_transfers(self, sequence: Sequence[Step]) -> StepsWithAnswers:
         """Send a sequence with transfers, and keep its answers for judging. Returns the steps sent, with their answers.
@@ -226,7 +239,9 @@ class DrawnSequences:
         A short sequence explains a deviation better. Its parts are sent, each with a new key. Sequences with an
         execution are left out, because their parts would execute further transfers.
         """
-        from tests.traffic.drawing.step_sequences import search_for_shorter_sequence
+        from tests.traffic.drawing.step_sequences import (
+            search_for_shorter_sequence,
+        )  # not at the top: imports Hypothesis
 
         requests_left = _MOST_SHORTER_IN_ALL
         for findings in (self.findings_without_transfers, self.findings_with_transfers):
@@ -262,7 +277,9 @@ class DrawnSequences:
         is sent once a limit of the profile has kept a request back (`why_incomplete`).
         """
         sender = SequenceSender(self.registrar, self.profile, self.selection, purpose, key)
-        if not self.findings_without_transfers.why_incomplete and not self.findings_with_transfers.why_incomplete:
+        both_findings = (self.findings_without_transfers, self.findings_with_transfers)
+        is_limit_reached = any(findings.why_incomplete for findings in both_findings)
+        if not is_limit_reached:
             for step in sequence:
                 sender.send_step(step)
         sender.end()

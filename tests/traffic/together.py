@@ -64,13 +64,14 @@ class Together:
         return self._door.backoff.most_at_start > 1
 
     def send_all(self, sends: Sequence[Callable[[], T]], *, go_first: bool = False) -> list[T]:
-        """Call these functions at the same time, each of which sends a request. Returns their results, in order.
+        """Call these functions at the same time, and return their results in order. Each sends one request or several.
 
-        An answer is doubtful if the other requests may be its reason, such as a dropped connection. Such a request is
-        sent once more when all others have their answer. Then its second exchange is returned instead of the first one.
+        An answer is doubtful if the other requests may be its reason, such as a dropped connection. A request with a
+        doubtful answer is sent once more, alone, when all functions have returned. If a result is the exchange of such
+        a request, its second exchange is returned in the place of the first one.
 
-        With `go_first`, their requests go before those of other calls that wait for their turn at the same time
-        (`send_side_by_side`). It is for functions that send several requests, each of which waits for the one before.
+        With `go_first`, the requests go before those of other threads that wait for their turn. It is for functions
+        that send several requests, of which each waits for the answer to the one before.
         """
         if not self.may_send_several:
             return list(map(_call, sends))
@@ -88,7 +89,7 @@ class Together:
         return self._with_later_answers(results)
 
     def send_side_by_side(self, functions: Sequence[Callable[[], object]]) -> None:
-        """Call these functions, each of which sends many requests in an order of its own, at the same time."""
+        """Call these functions at the same time. Each sends many requests in an order of its own."""
         with ThreadPoolExecutor(len(functions), "pix-side-by-side") as pool:
             for _ in pool.map(_call, functions):  # the loop raises the error of a function that failed
                 continue

@@ -28,7 +28,7 @@ from tests.traffic.invalid import unreadable_request
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
 from tests.traffic.money.preparing import filled_body, prepare_one_transfer
-from tests.traffic.neighbours import register_right_after_money_moved
+from tests.traffic.neighbours import register_right_after_transfer
 from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
 
@@ -61,7 +61,7 @@ class Refused(Purpose):
 class PreparationAlone(Purpose):
     """Why a body is sent that prepares a transfer, which is not executed."""
 
-    ONE_OF_EACH = "a valid body, to see the answer"
+    TO_SEE_THE_ANSWER = "a valid body, to see the answer"
     ONCE_MORE = "the same body once more, because one answer of several may differ"
 
 
@@ -70,15 +70,18 @@ def prepare_transfers(traffic: Traffic) -> None:
     """Send a valid body to each operation that prepares transfers, to observe its answer.
 
     An operation is left out if it has prepared a transfer for an execution, because its answer is known. On a sandbox
-    (a service without real money) two things follow: a registration right after the last preparation, because a service
-    at fault may answer the request after a transfer wrongly; and each granted body several times more.
+    (a service without real money) two things follow:
+
+    1. A registration is sent right after the last preparation, because a service at fault may answer the request after
+       a preparation wrongly.
+    2. Each body that the service accepted is sent several times more, because one of several servers may be at fault.
     """
     for operation in traffic.operations_tested_among(*PREPARING_OPERATIONS):
         was_prepared_to_execute = traffic.log.of(operation, Preparation.TO_EXECUTE)
         if not was_prepared_to_execute:
             _send_preparation(traffic, operation)
     if traffic.profile.is_sandbox:
-        registration = register_right_after_money_moved(traffic)  # None if keys may not be registered and deleted
+        registration = register_right_after_transfer(traffic)  # None if keys may not be registered and deleted
         if registration:
             Registrar(traffic.client, traffic.profile).delete_key_of(registration)
         _send_preparations_again(traffic)
@@ -99,27 +102,30 @@ def _send_preparation(traffic: Traffic, operation: str) -> None:
     plan = profile.transactions.prepare
     is_planned = plan is not None and plan.operation == operation and permits(profile, "executePix")
     if body:
-        client.send(operation, json=filled_body(body.json, profile), valid=True, purpose=PreparationAlone.ONE_OF_EACH)
+        client.send(
+            operation, json=filled_body(body.json, profile), valid=True, purpose=PreparationAlone.TO_SEE_THE_ANSWER
+        )
     elif plan and is_planned:
-        prepare_one_transfer(client, profile, plan, purpose=PreparationAlone.ONE_OF_EACH)
+        prepare_one_transfer(client, profile, plan, purpose=PreparationAlone.TO_SEE_THE_ANSWER)
     else:
-        client.send(operation, json={}, purpose=PreparationAlone.ONE_OF_EACH)
+        client.send(operation, json={}, purpose=PreparationAlone.TO_SEE_THE_ANSWER)
 
 
 def _send_preparations_again(traffic: Traffic) -> None:
-    """Send each granted body several times more, at the same time: one of several servers may answer it wrongly.
+    """Send the body of each operation several times more, at the same time: one of several servers may be at fault.
 
-    Each body then has ENOUGH_ANSWERS answers, so that a faulty server is found. A body is also sent again if its answer
-    says that there is no such path: perhaps only one server does not know the path.
+    Each operation that prepares transfers got one body. It is sent again only if it was granted, or if the answer says
+    that there is no such path: perhaps only one server does not know the path. Afterwards the body has ENOUGH_ANSWERS
+    answers, so that a faulty server is found.
     """
     sends: list[Send] = []
     for operation in traffic.operations_tested_among(*PREPARING_OPERATIONS):
-        answers = traffic.log.of(operation, PreparationAlone.ONE_OF_EACH)  # one at most
-        for answer in answers:
-            is_path_unknown = refusal_or_failure(answer) in refusals_of_the_path(operation)
-            if not answer.valid or not (is_granted(answer) or is_path_unknown):
+        first_preparation = traffic.log.of(operation, PreparationAlone.TO_SEE_THE_ANSWER)[:1]
+        for exchange in first_preparation:  # none if the operation prepared transfers to execute
+            is_path_unknown = refusal_or_failure(exchange) in refusals_of_the_path(operation)
+            if not exchange.valid or not (is_granted(exchange) or is_path_unknown):
                 continue
-            body = answer.request.body
+            body = exchange.request.body
             send = partial(traffic.client.send, operation, body=body, valid=True, purpose=PreparationAlone.ONCE_MORE)
             sends += [send] * (ENOUGH_ANSWERS - 1)
     traffic.together.send_all(sends)
@@ -218,7 +224,7 @@ def requests_of_undescribed_operation(log: Log, operation: str) -> list[Exchange
     if operation in READ_OPERATIONS:
         exchanges = log.of(operation, Reading.WITH_TOKEN) + log.of(operation, Reading.WITHOUT_TOKEN)
     else:
-        exchanges = log.of(operation, Preparation.TO_EXECUTE, PreparationAlone.ONE_OF_EACH)
+        exchanges = log.of(operation, Preparation.TO_EXECUTE, PreparationAlone.TO_SEE_THE_ANSWER)
     not_exercised_unless(exchanges, NO_ACCOUNT)
     return exchanges
 

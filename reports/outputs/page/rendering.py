@@ -36,7 +36,7 @@ from reports.sentences.headline import (
     result_line,
     run_line,
 )
-from reports.sentences.wording import grouped, level_by_level
+from reports.sentences.wording import count_of_each_level, grouped
 from reports.showing.evidence import ShownExchange, ShownRequest, ShownResponse
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import BYTE_ORDER_MARK, END_OF_CUT_BODY, printable
@@ -137,15 +137,16 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
 
 def _numbers_by_level(entries: Iterable[ReportedRequirement]) -> Text:
     """Number of requirements at each level, in words: `2 documented and 1 implied`. The template calls this."""
-    return level_by_level(entry.level for entry in entries)
+    return count_of_each_level(entry.level for entry in entries)
 
 
 def _findings(findings: Sequence[ReportedFinding]) -> dict[str, list[ReportedFinding]]:
     """The findings by the heading under which the page lists them. Headings without a finding are left out."""
-    new = [finding for finding in findings if finding.fails]
+    failing = [finding for finding in findings if finding.fails]  # without known failures
+    failing_robustness = [finding for finding in failing if finding.level == "robustness"]
     groups = {
-        "Failing": [finding for finding in new if finding.level != "robustness"],
-        "Failing: robustness, apart from conformance": [finding for finding in new if finding.level == "robustness"],
+        "Failing": [finding for finding in failing if finding.level != "robustness"],
+        "Failing: robustness, apart from conformance": failing_robustness,
         "Failing, and known": [finding for finding in findings if finding.is_known],
         "Warnings": [finding for finding in findings if finding.verdict == Verdict.WARN],
     }
@@ -285,9 +286,9 @@ def _line_of_header(name: str, head: list[Line]) -> Line:
     for line in head:
         if line.name.lower() == name.lower():
             return line
-    missing = Line("", name)
-    head.append(missing)
-    return missing
+    new_line = Line("", name)
+    head.append(new_line)
+    return new_line
 
 
 def _body(text: str) -> list[Line]:

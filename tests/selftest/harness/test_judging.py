@@ -20,29 +20,30 @@ from tests.harness.judging import (
     assert_holds,
     assert_judgement,
     assert_requirements,
-    observe,
     remark,
+    report_observation,
     warn,
 )
 from tests.harness.watching import JUDGED, collect_results
 from tests.selftest.exchanges import EXECUTION_RESULT, execution
 from tests.selftest.hand_made import SANDBOX_PROFILE
 
-OWN_REQUIREMENT = "executePix.digit.type"
-"""The requirement of the conformance test that is judged: `digit` is a text."""
+TESTED_REQUIREMENT = "executePix.digit.type"
+"""The requirement that the conformance test names: the field `digit` is a text."""
 CONFORMING = execution()
 DEVIATING = replace(execution(EXECUTION_RESULT | {"digit": 6}), number=2)
 """Executions whose answers conform to the requirement and deviate from it. They have the numbers 1 and 2."""
 
 
-def judged_test_of(*assertions, own=OWN_REQUIREMENT, wanted="", exchanges=(CONFORMING, DEVIATING)):
-    """A conformance test of the requirement `own` that makes these assertions, with its verdict.
+def judged_test_of(*assertions, expression_of_k="", exchanges=(CONFORMING, DEVIATING)):
+    """A conformance test of TESTED_REQUIREMENT that makes these assertions, with its results.
 
-    `wanted` is the expression of -k. `exchanges` are those of the run.
+    Its `own_result` is the result of TESTED_REQUIREMENT. `expression_of_k` selects the requirements of the run, as the
+    option -k does. `exchanges` are those of the run.
     """
     session = SimpleNamespace(profile=SANDBOX_PROFILE, reproduction=Reproduction(list(exchanges)))
-    config = SimpleNamespace(option=SimpleNamespace(ids=wanted, last_failed=False))
-    test = JudgedTest("test_x", RequirementResult(own, Verdict.NOT_EXERCISED))
+    config = SimpleNamespace(option=SimpleNamespace(ids=expression_of_k, last_failed=False))
+    test = JudgedTest("test_x", RequirementResult(TESTED_REQUIREMENT, Verdict.NOT_EXERCISED))
     item = SimpleNamespace(config=config, stash={JUDGED: test})
     ASSERTIONS.clear()
     try:
@@ -60,47 +61,47 @@ def verdicts(test):
 
 def the_answer_conforms():
     """An assertion that judges one answer, which conforms."""
-    assert_holds(OWN_REQUIREMENT, [CONFORMING])
+    assert_holds(TESTED_REQUIREMENT, [CONFORMING])
 
 
 def one_of_two_answers_deviates():
     """An assertion that judges two answers, and fails."""
-    assert_holds(OWN_REQUIREMENT, [CONFORMING, DEVIATING])
+    assert_holds(TESTED_REQUIREMENT, [CONFORMING, DEVIATING])
 
 
 def the_answer_deviates():
     """An assertion that judges one answer, and fails."""
-    assert_holds(OWN_REQUIREMENT, [DEVIATING])
+    assert_holds(TESTED_REQUIREMENT, [DEVIATING])
 
 
 def there_is_no_answer():
     """An assertion that has no answer to judge."""
-    assert_holds(OWN_REQUIREMENT, [])
+    assert_holds(TESTED_REQUIREMENT, [])
 
 
 def the_judgement_holds():
     """An assertion about a judgement of several exchanges, which holds."""
-    assert_judgement(OWN_REQUIREMENT, holds(CONFORMING))
+    assert_judgement(TESTED_REQUIREMENT, holds(CONFORMING))
 
 
 def the_judgement_is_inconclusive():
     """An assertion about a judgement that could not be made."""
-    assert_judgement(OWN_REQUIREMENT, inconclusive("nothing", CONFORMING))
+    assert_judgement(TESTED_REQUIREMENT, inconclusive("nothing", CONFORMING))
 
 
 def a_warning():
     """A warning that one exchange shows."""
-    warn(OWN_REQUIREMENT, finding("lost"), [CONFORMING])
+    warn(TESTED_REQUIREMENT, finding("lost"), [CONFORMING])
 
 
 def a_warning_that_no_exchange_shows():
     """A warning without an exchange."""
-    warn(OWN_REQUIREMENT, finding("lost"), [])
+    warn(TESTED_REQUIREMENT, finding("lost"), [])
 
 
 def an_observation():
     """What the service does, although the interface document does not say what is right."""
-    observe(OWN_REQUIREMENT, "in this way", [CONFORMING])
+    report_observation(TESTED_REQUIREMENT, "in this way", [CONFORMING])
 
 
 @pytest.mark.parametrize(
@@ -127,8 +128,8 @@ def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchan
     """
     test = judged_test_of(*assertions)
 
-    assert str(test.own.verdict) == verdict
-    assert test.own.exchanges == exchanges
+    assert str(test.own_result.verdict) == verdict
+    assert test.own_result.exchanges == exchanges
 
 
 @pytest.mark.parametrize(
@@ -145,31 +146,56 @@ def test_a_finding_counts_the_answers_that_deviate(exchanges, number_of_judged_a
     The message says in how many answers the type is wrong, unless it is wrong in all of them. The verdict rests on all
     judged answers.
     """
-    test = judged_test_of(lambda: assert_holds(OWN_REQUIREMENT, exchanges))
+    test = judged_test_of(lambda: assert_holds(TESTED_REQUIREMENT, exchanges))
 
-    assert test.own.number_of_supporting_exchanges == number_of_judged_answers
-    assert str(test.own.message) == message
+    assert test.own_result.number_of_supporting_exchanges == number_of_judged_answers
+    assert str(test.own_result.message) == message
 
 
-def test_a_remark_does_not_change_the_verdict():
-    """A conformance test makes a remark, and its assertion holds. It passes, with the text of the remark beside it."""
-    test = judged_test_of(
-        lambda: remark(OWN_REQUIREMENT, "three forms were tried"), lambda: assert_holds(OWN_REQUIREMENT, [CONFORMING])
-    )
-
-    assert str(test.own.verdict) == "pass"
-    assert test.own.why == "three forms were tried"
+FIVE_EXECUTIONS = [replace(CONFORMING, number=number) for number in range(1, 6)]
 
 
 @pytest.mark.parametrize(
     "assertion",
-    [lambda: remark(OWN_REQUIREMENT, "more"), lambda: assert_holds("executePix.id.type", [CONFORMING])],
+    [
+        lambda: assert_judgement(TESTED_REQUIREMENT, holds(*FIVE_EXECUTIONS)),
+        lambda: assert_requirements(
+            TESTED_REQUIREMENT, [RequirementResult(TESTED_REQUIREMENT, Verdict.PASS, exchanges=(1, 2, 3), judged=5)]
+        ),
+    ],
+    ids=["one judgement of several exchanges", "results that were found out elsewhere"],
+)
+def test_a_pass_cites_three_exchanges_and_rests_on_all(assertion):
+    """The report cites three exchanges as examples of a pass, and says that the pass rests on all five."""
+    test = judged_test_of(assertion)
+
+    assert test.own_result.exchanges == (1, 2, 3)
+    assert test.own_result.number_of_supporting_exchanges == 5
+
+
+def test_a_remark_does_not_change_the_verdict():
+    """A conformance test makes a remark about its requirement, and its assertion holds.
+
+    The result of the requirement is a pass, and has the text of the remark as its reason (`why`).
+    """
+    test = judged_test_of(
+        lambda: remark(TESTED_REQUIREMENT, "three forms were tried"),
+        lambda: assert_holds(TESTED_REQUIREMENT, [CONFORMING]),
+    )
+
+    assert str(test.own_result.verdict) == "pass"
+    assert test.own_result.why == "three forms were tried"
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [lambda: remark(TESTED_REQUIREMENT, "more"), lambda: assert_holds("executePix.id.type", [CONFORMING])],
     ids=["only a remark", "an assertion about another requirement"],
 )
 def test_a_test_that_asserts_nothing_about_its_own_requirement_is_an_error(assertion):
-    """A conformance test names the requirement that it tests. By mistake it does not judge that requirement.
+    """A conformance test names the requirement that it tests, but by mistake it does not judge that requirement.
 
-    So it does not pass.
+    This is an error, because otherwise the requirement would pass untested.
     """
     with pytest.raises(LookupError, match=r"names executePix\.digit\.type, and asserts nothing of it"):
         judged_test_of(assertion)
@@ -179,12 +205,12 @@ def test_a_test_that_asserts_nothing_about_its_own_requirement_is_an_error(asser
     ("results", "expression_of_k", "expected_verdicts"),
     [
         (
-            {OWN_REQUIREMENT: "pass", "executePix.id.type": "fail"},
+            {TESTED_REQUIREMENT: "pass", "executePix.id.type": "fail"},
             "",
-            {OWN_REQUIREMENT: "pass", "executePix.id.type": "fail"},
+            {TESTED_REQUIREMENT: "pass", "executePix.id.type": "fail"},
         ),
-        ({OWN_REQUIREMENT: "pass", "executePix.id.type": "fail"}, OWN_REQUIREMENT, {OWN_REQUIREMENT: "pass"}),
-        ({"executePix.id.type": "fail"}, "", {OWN_REQUIREMENT: "not-exercised", "executePix.id.type": "fail"}),
+        ({TESTED_REQUIREMENT: "pass", "executePix.id.type": "fail"}, TESTED_REQUIREMENT, {TESTED_REQUIREMENT: "pass"}),
+        ({"executePix.id.type": "fail"}, "", {TESTED_REQUIREMENT: "not-exercised", "executePix.id.type": "fail"}),
     ],
     ids=["without -k", "-k selects its own requirement", "it judged only another requirement"],
 )
@@ -197,7 +223,9 @@ def test_results_of_other_requirements_count_if_the_run_selects_them(results, ex
         RequirementResult(requirement_id, Verdict(verdict)) for requirement_id, verdict in results.items()
     ]
 
-    test = judged_test_of(lambda: assert_requirements(OWN_REQUIREMENT, results_of_test), wanted=expression_of_k)
+    test = judged_test_of(
+        lambda: assert_requirements(TESTED_REQUIREMENT, results_of_test), expression_of_k=expression_of_k
+    )
 
     assert verdicts(test) == expected_verdicts
 
@@ -210,12 +238,13 @@ def test_results_of_other_requirements_count_if_the_run_selects_them(results, ex
 def test_a_finding_of_parallel_requests_says_if_the_request_deviates_alone_too(exchange_alone, deviates_alone):
     """A request deviates while another one is on the wire. The same request was also sent alone.
 
-    A deviation that shows only beside other requests may be a fault of how the service handles several at once.
+    The finding says whether the request deviates alone, too (`alone`). If it does not, the fault may be in how the
+    service handles several requests at once.
     """
     exchange_beside_another = execution(EXECUTION_RESULT | {"digit": 6}, beside=1)
     test = judged_test_of(
-        lambda: assert_holds(OWN_REQUIREMENT, [exchange_beside_another]),
+        lambda: assert_holds(TESTED_REQUIREMENT, [exchange_beside_another]),
         exchanges=[exchange_beside_another, exchange_alone],
     )
 
-    assert [finding.alone for finding in test.own.findings] == [deviates_alone]
+    assert [finding.alone for finding in test.own_result.findings] == [deviates_alone]

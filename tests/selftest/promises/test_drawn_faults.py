@@ -15,7 +15,6 @@ from environments.sandbox import Request as Asked
 from environments.sandbox import Response as Answer
 from environments.sandbox import Service
 from spec.exchange import Exchange, Purpose, Request, Response
-from spec.interface import SYNTHETIC_PREFIX
 from spec.json_text import as_bytes
 from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
@@ -37,24 +36,24 @@ class Fault:
     is_of_the_path: bool = False
 
     def is_shown_by(self, case: Case) -> bool:
-        """True if the service fails."""
+        """True if a service with this fault fails on the case, which is a drawn request."""
         if self.is_of_the_path:
             return self.fails(case.path_parameter)
         return case.body is not None and self.fails(json.loads(case.body))
 
 
 def member(name: str, fails: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """A body whose member has a value that fails."""
+    """A function that is true of a JSON body if its member `name` has a value of which `fails` is true."""
     return lambda body: isinstance(body, dict) and name in body and fails(body[name])
 
 
 def text(name: str, fails: Callable[[str], bool]) -> Callable[[Any], bool]:
-    """A body whose member is a text that fails."""
+    """A function that is true of a JSON body if its member `name` is a text of which `fails` is true."""
     return member(name, lambda value: isinstance(value, str) and fails(value))
 
 
 def number(name: str, fails: Callable[[float], bool]) -> Callable[[Any], bool]:
-    """A body whose member is a number that fails."""
+    """A function that is true of a JSON body if its member `name` is a number of which `fails` is true."""
     return member(name, lambda value: type(value) in (int, float) and fails(value))
 
 
@@ -91,7 +90,7 @@ FAULTS: Mapping[str, Fault] = {
     "an apostrophe in the path": Fault("listEntries", lambda place: "'" in place, is_of_the_path=True),
     "a blank in the path": Fault("executePix", lambda place: " " in place, is_of_the_path=True),
 }  # fmt: skip
-"""By what a service fails on."""
+"""Faults of services, each by the name of that on which the service fails."""
 
 
 CLASSES_OF_EVERY_RUN: Mapping[str, Fault] = {
@@ -139,6 +138,7 @@ CLASSES_OF_MORE_EXAMPLES: Mapping[str, Fault] = {
 
 @cache
 def drawing() -> Any:
+    """Draws requests to the sandbox, made once in each process."""
     from tests.traffic.drawing.cases import Drawing  # it loads Schemathesis, which most self-tests do without
 
     return Drawing(SANDBOX)
@@ -146,7 +146,7 @@ def drawing() -> Any:
 
 @cache
 def cases(operation: str, seed: int) -> list[Case]:
-    """What a default run draws."""
+    """The requests to an operation that a run with default options draws with this seed."""
     return drawing().cases(operation, seed, DEFAULT_EXAMPLES)
 
 
@@ -228,20 +228,24 @@ class FailsOnAPercentSign(Service):
     """The sandbox, which fails if the description of a transfer has a percent sign."""
 
     def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
-        fails = operation == "transferInternal" and "%" in str(json_members(request).get("description"))
-        return replace(response, status=500) if fails else response
+        """Answer with status 500 in the place of the sandbox's answer if the description has a percent sign."""
+        description = str(json_members(request).get("description"))
+        if operation == "transferInternal" and "%" in description:
+            return replace(response, status=500)
+        return response
 
 
 class FailsAfterASecondRegistration(Service):
     """The sandbox, which once cannot read the list of keys after a key was registered twice in a row."""
 
-    last = b""
+    body_of_last_registration = b""
     was_repeated = False
 
     def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        """Answer with status 500 in the place of the first list of keys after two equal registrations."""
         if operation == "registerPixKey":
-            self.was_repeated = SYNTHETIC_PREFIX.encode() in request.body and request.body == self.last
-            self.last = request.body
+            self.was_repeated = request.body == self.body_of_last_registration
+            self.body_of_last_registration = request.body
         if operation == "listPixKeys" and self.was_repeated:
             self.was_repeated = False
             return replace(response, status=500)
@@ -296,7 +300,10 @@ class SendsInOrder:
 
 
 class ClientOfAServiceThatFailsOnADollarOrATilde:
-    """A client whose service fails if there is a dollar sign or a tilde in the path parameter or in the body."""
+    """In the place of the client of a run. It sends nothing, and makes up the answer of a service.
+
+    The service fails if there is a dollar sign or a tilde in the path parameter or in the body.
+    """
 
     def __init__(self) -> None:
         self.log: list[Exchange] = []
@@ -308,11 +315,14 @@ class ClientOfAServiceThatFailsOnADollarOrATilde:
         return self
 
     def send(self, operation: str, place: str | bytes | None, *, body: bytes | None, **rest: Any) -> Exchange:
-        fails = re.search(rb"[$~]", as_bytes(str(place)) + (body or b""))
+        """Add an exchange to the log: status 500 if there is a dollar sign or a tilde, else 404."""
+        sent = as_bytes(str(place)) + (body or b"")
+        fails = re.search(rb"[$~]", sent) is not None
         request = Request("POST", "http://127.0.0.1/", (), body or b"")
         response = Response(500 if fails else 404, (), b"{}")
-        self.log.append(Exchange(len(self.log) + 1, operation, request, response, valid=False))
-        return self.log[-1]
+        exchange = Exchange(len(self.log) + 1, operation, request, response, valid=False)
+        self.log.append(exchange)
+        return exchange
 
 
 @pytest.mark.parametrize(

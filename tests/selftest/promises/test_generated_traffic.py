@@ -74,7 +74,7 @@ class Watchful(Service):
         routes = self.routes_of(request.path)  # whether or not the argument could be read
         named = next((name for method, name, _ in routes if method == request.method), "")
         self.sent[named] += 1
-        self.met |= {(named, one) for one, trips in MISTAKES.get(named, {}).items() if trips(request)}
+        self.met |= {(named, one) for one, is_affected in MISTAKES.get(named, {}).items() if is_affected(request)}
         return response
 
 
@@ -125,7 +125,7 @@ class DropsUnknownAccounts(Falls):
 
     OPERATIONS, FALL = ("getBalance",), DROPPED
 
-    def trips(self, request: Request) -> bool:
+    def is_affected(self, request: Request) -> bool:
         return SYNTHETIC_PREFIX in request.path
 
 

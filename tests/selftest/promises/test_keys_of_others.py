@@ -256,10 +256,10 @@ def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
     service = HoldsKeysOfACustomer()
     register = service.register
 
-    def register_while_the_customer_deletes(ledger, account_id, kind, value):
+    def register_while_the_customer_deletes(ledger, account_id, key_type, value):
         if known := ledger.key(EMAIL):
             ledger.remove_key(known)
-        return register(ledger, account_id, kind, value)
+        return register(ledger, account_id, key_type, value)
 
     service.register = register_while_the_customer_deletes
     result = run_at_bank(service, tmp_path)

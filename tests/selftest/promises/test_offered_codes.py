@@ -86,7 +86,7 @@ def log_of_executions(service, folder, codes, **changes):
     manual_run = ManualRun(
         service, folder, parallel=8, allow=profile.allow, has_journal=not profile.is_sandbox, **limits
     )
-    return manual_run.execute_all(profile, pair=True)
+    return manual_run.execute_all(profile, simultaneous_executions=True)
 
 
 def offers_by_code(service):

@@ -1,4 +1,4 @@
-"""Services that must be mentioned and not failed: each yields exactly its warnings beside those of the sandbox."""
+"""Borderline services: for each of them a run warns of exactly what it declares, and fails nothing."""
 
 import json
 from dataclasses import replace
@@ -23,23 +23,28 @@ SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "delet
 # -- how the three described answers are written
 
 
-def _data_twice(response):
-    first = json.dumps(next(iter(json.loads(response.body)["data"].items())))[1:-1].replace(", ", ": ", 1)
-    return replace(response, body=response.body.replace(b'"data": {', f'"data": {{{first}, '.encode(), 1))
+def _with_first_field_twice(response):
+    """The answer, in which the first field of `data` stands twice: {"data": {"id": "E1", "id": "E1", …}}."""
+    data = json.loads(response.body)["data"]
+    name, value = next(iter(data.items()))
+    member = f"{json.dumps(name)}: {json.dumps(value)}"
+    body = response.body.replace(b'"data": {', f'"data": {{{member}, '.encode(), 1)
+    return replace(response, body=body)
 
 
-def _labelled(*media_type):
-    headers = tuple(("Content-Type", one) for one in media_type)
+def _with_content_type(*media_types):
+    """A change of an answer: its only headers are a Content-Type for each of these media types, or none."""
+    headers = tuple(("Content-Type", media_type) for media_type in media_types)
     return lambda response: replace(response, headers=headers)
 
 
 WRITTEN = {
     "SayCodeTwice": ("json.unique", "Code stands twice.", body_rewritten(b"}$", b', "code": 0}')),
-    "SayAFieldTwice": ("json.unique", "The first field of data stands twice.", _data_twice),
-    "AreLabelledAsText": ("json.mediaType", "The JSON is text/plain.", _labelled("text/plain; charset=utf-8")),
-    "AreLabelledAsTextJson": ("json.mediaType", "The JSON is text/json.", _labelled("text/json")),
-    "AreLabelledAsHtml": ("json.mediaType", "The JSON is text/html.", _labelled("text/html")),
-    "AreNotLabelled": ("json.mediaType", "The JSON has no Content-Type.", _labelled()),
+    "SayAFieldTwice": ("json.unique", "The first field of data stands twice.", _with_first_field_twice),
+    "AreLabelledAsText": ("json.mediaType", "The JSON is text/plain.", _with_content_type("text/plain; charset=utf-8")),
+    "AreLabelledAsTextJson": ("json.mediaType", "The JSON is text/json.", _with_content_type("text/json")),
+    "AreLabelledAsHtml": ("json.mediaType", "The JSON is text/html.", _with_content_type("text/html")),
+    "AreNotLabelled": ("json.mediaType", "The JSON has no Content-Type.", _with_content_type()),
     "StartWithAByteOrderMark": (
         "json.byteOrderMark",
         "The JSON starts with a byte order mark.",
@@ -108,7 +113,9 @@ class TheKindUsedIsCalledEvp(Service):
 
     def execution_result(self, transfer):
         result = super().execution_result(transfer)
-        return result | ({"type": "EVP"} if transfer.key_type == "RANDOM" else {})
+        if transfer.key_type == "RANDOM":
+            result["type"] = "EVP"
+        return result
 
 
 @borderline("borderline", "executePix.type.kind", "executePix.type.example")
@@ -134,7 +141,10 @@ class EmailsAreDeclined(Service):
     KIND = "EMAIL"
 
     def registration_success(self, registration):
-        return "false" if registration.key.type == self.KIND else super().registration_success(registration)
+        """The member Success of the answer: "false" for a key of the type KIND."""
+        if registration.key.type == self.KIND:
+            return "false"
+        return super().registration_success(registration)
 
 
 declare_borderline(
@@ -148,27 +158,36 @@ class KindsInLowerCaseAreTaken(Service):
     """A key type in lower-case letters is accepted like one in capitals."""
 
     def key_type(self, body):
-        kind = body.get("pixKeyType")
-        return super().key_type(body | {"pixKeyType": kind.upper()} if isinstance(kind, str) else body)
+        """The key type that a registration names, read as if it were in capitals: "email" is EMAIL."""
+        key_type = body.get("pixKeyType")
+        if isinstance(key_type, str):
+            body = body | {"pixKeyType": key_type.upper()}
+        return super().key_type(body)
 
 
 @borderline("borderline", "registerPixKey.pixKeyType.EVP")
 class EvpAndDigitsAreTheOneRandomKey(DuplicatesAreWelcome, DeletesWhatIsNotThere):
-    """EVP and digits are RANDOM. An account has one such key, and who asks for another gets it again: no key is lost."""
+    """The key types EVP, 1 and 2 mean RANDOM. An account has one RANDOM key, and each further request gets it again.
+
+    So no key is left that the run does not know.
+    """
 
     def key_type(self, body):
+        """The key type that a registration means: RANDOM for EVP, 1 and 2."""
         return "RANDOM" if body.get("pixKeyType") in ("EVP", "1", "2") else super().key_type(body)
 
-    def requested_key(self, body, kind):
-        return "" if kind == "RANDOM" else super().requested_key(body, kind)
+    def requested_key(self, body, key_type):
+        """The key that a registration asks for. Empty for RANDOM, even if the body names a key."""
+        return "" if key_type == "RANDOM" else super().requested_key(body, key_type)
 
     def new_key(self):
+        """The value of a RANDOM key, which is always the same."""
         return "7d8cf9c8-54c4-4a4f-9f33-5f0a2b9d8d11"
 
 
 for _how, _lets_in in {
-    "UnderAnyScheme": lambda self, request, sent: self.is_token(sent.rpartition(" ")[2]),
-    "Bare": lambda self, request, sent: self.is_token(sent),
+    "UnderAnyScheme": lambda self, request, header: self.is_token(header.rpartition(" ")[2]),
+    "Bare": lambda self, request, header: self.is_token(header),
 }.items():
     for _operation in ("executePix", "registerPixKey"):
         declare_borderline(
@@ -209,21 +228,23 @@ for _operation in (*READ_OPERATIONS, *PREPARING_OPERATIONS):
         )  # fmt: skip
 
 
-def _refuse_json(self, request, operation):
+def _refuse_deletion_as_json(self, request, operation):
+    """Refuse a deletion whose Content-Type is application/json, in the place of the sandbox's check."""
     if operation == "deletePixKey" and request.header("Content-Type") == "application/json":
         raise Refusal(415, "A deletion is sent as text.")
 
 
 declare_borderline(
     "borderline", "DeletionsAreNotTakenAsJson", "A deletion as application/json gets 415.", Service, "deletePixKey.contentType.accepted",
-    hides=("deletePixKey.[!cers]*", "deletePixKey.envelope.*", "deletePixKey.status"), check_content_type=_refuse_json,
+    hides=("deletePixKey.[!cers]*", "deletePixKey.envelope.*", "deletePixKey.status"), check_content_type=_refuse_deletion_as_json,
 )  # fmt: skip
 
 
 @borderline("borderline", "registerPixKey.status")
 class OneTypeIsNeverListed(Service):
-    """Registered e-mail keys stand in no list."""
+    """No list of keys shows an e-mail key."""
 
     def list_pix_keys(self, request, account_id):
+        """The list of keys without those that have an @."""
         keys = super().list_pix_keys(request, account_id)["keys"]
         return {"keys": [key for key in keys if "@" not in str(key)]}

@@ -21,14 +21,17 @@ NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class Difference:
-    """The differences of a trial from the declaration of its service, by requirement id. False if there is none."""
+    """How the verdicts of a trial differ from those that its service declares. False if they do not differ.
 
-    died: tuple[str, ...] = ()
-    declares_nothing: bool = False
-    missing: frozenset[str] = NONE
-    undeclared: frozenset[str] = NONE
-    lost: frozenset[str] = NONE
-    stale: tuple[str, ...] = ()
+    The proof is red if a service has a difference. All fields but the first two have ids of requirements.
+    """
+
+    reasons_without_verdict: tuple[str, ...] = ()  # why the trial says nothing about the service
+    declares_nothing: bool = False  # no requirement that fails or warns is declared
+    missing: frozenset[str] = NONE  # declared, and does not fail or warn as declared
+    undeclared: frozenset[str] = NONE  # fails or warns, and is not declared
+    not_exercised: frozenset[str] = NONE  # not exercised, and `hides` does not name it
+    hidden_but_exercised: tuple[str, ...] = ()  # patterns in `hides` whose requirements were all exercised
 
     def __bool__(self) -> bool:
         return self != Difference()
@@ -36,11 +39,11 @@ class Difference:
     def lines(self) -> list[str]:
         """One line for each kind of difference."""
         requirements_by_difference = {
-            "the run gave no verdict on the service": self.died,
+            "the run gave no verdict on the service": self.reasons_without_verdict,
             "declared, and does not fail or warn as declared": self.missing,
             "fails or warns, and is not declared": self.undeclared,
-            "not exercised, and `hides` does not name it": self.lost,
-            "`hides` names it, and it was exercised": self.stale,
+            "not exercised, and `hides` does not name it": self.not_exercised,
+            "`hides` names it, and it was exercised": self.hidden_but_exercised,
         }
         lines = ["declares no requirement that fails or warns"] if self.declares_nothing else []
         return lines + [
@@ -51,53 +54,74 @@ class Difference:
 
 
 def difference_of_faulty_service(declared_service: DeclaredService, trial: Trial, plain: Trial) -> Difference:
-    """The difference of a mutant or a borderline service: the declared requirements fail and warn, no others, and
-    the rest is as on the plain sandbox.
+    """How the trial of a mutant or a borderline service differs from its declaration.
+
+    Exactly the declared requirements must fail and warn. All others must get the verdicts of `plain`, the trial of the
+    plain sandbox.
     """
     deviating = trial.failing | (trial.warned - plain.warned)
     declared = declared_service.fails | declared_service.warns
-    hides = (
-        () if declared_service.parallel else declared_service.hides
-    )  # which requests meet is another matter in each run
-    swapped = (declared_service.fails & trial.warned) | (declared_service.warns & trial.failing)
+    with_the_other_verdict = (declared_service.fails & trial.warned) | (declared_service.warns & trial.failing)
+    patterns_that_must_hide = declared_service.hides
+    if declared_service.parallel:
+        patterns_that_must_hide = ()  # other requests meet in each run, so other requirements are hidden
     return Difference(
-        died=died(trial),
+        reasons_without_verdict=reasons_without_verdict(trial),
         declares_nothing=not declared,
-        missing=frozenset((declared - deviating) | swapped),
+        missing=frozenset((declared - deviating) | with_the_other_verdict),
         undeclared=frozenset(deviating - declared),
-        lost=_lost(declared_service, trial, plain.not_exercised),
-        stale=tuple(pattern for pattern in hides if not fnmatch.filter(trial.not_exercised, pattern)),
+        not_exercised=_not_exercised(declared_service, trial, plain.not_exercised),
+        hidden_but_exercised=tuple(
+            pattern for pattern in patterns_that_must_hide if not fnmatch.filter(trial.not_exercised, pattern)
+        ),
     )
 
 
 def difference_with_one_request_at_a_time(declared_service: DeclaredService, trial: Trial, plain: Trial) -> Difference:
-    """The difference of a fault of parallel requests if one request is sent at a time: all is as on the plain
-    sandbox.
+    """How the trial of a fault of parallel requests differs from the plain sandbox if one request is sent at a time.
+
+    It must not differ, because the fault shows only while several requests are in flight.
     """
     deviating = trial.failing | (trial.warned - plain.warned)
-    lost = _lost(replace(declared_service, hides=()), trial, plain.not_exercised)
-    return Difference(died=died(trial), undeclared=frozenset(deviating), lost=lost)
+    service_that_hides_nothing = replace(declared_service, hides=())
+    return Difference(
+        reasons_without_verdict=reasons_without_verdict(trial),
+        undeclared=frozenset(deviating),
+        not_exercised=_not_exercised(service_that_hides_nothing, trial, plain.not_exercised),
+    )
 
 
 def difference_of_conforming_service(declared_service: DeclaredService, trial: Trial) -> Difference:
-    """The difference of a variant: nothing fails, and every requirement that the profile permits is exercised."""
-    return Difference(died=died(trial), undeclared=frozenset(trial.failing), lost=_lost(declared_service, trial, NONE))
+    """How the trial of a variant, which conforms, differs from its declaration.
+
+    Nothing must fail, and every requirement that the profile permits must be exercised.
+    """
+    return Difference(
+        reasons_without_verdict=reasons_without_verdict(trial),
+        undeclared=frozenset(trial.failing),
+        not_exercised=_not_exercised(declared_service, trial, NONE),
+    )
 
 
-def died(trial: Trial) -> tuple[str, ...]:
-    """The reasons why a trial says nothing about the service."""
+def reasons_without_verdict(trial: Trial) -> tuple[str, ...]:
+    """The reasons why a trial says nothing about the service, such as "exit status 7". Empty if it says something."""
     reasons = [f"exit status {trial.exit_status}"] if trial.exit_status not in _VERDICTS else []
     reasons += [] if trial.requests else ["nothing was sent"]
     return (*reasons, *trial.errors)
 
 
-def _lost(declared_service: DeclaredService, trial: Trial, anyway: Collection[str]) -> frozenset[str]:
-    """The requirements that were not exercised although they should be.
+def _not_exercised(declared_service: DeclaredService, trial: Trial, tolerated: Collection[str]) -> frozenset[str]:
+    """The requirements that the trial did not exercise although it should.
 
-    An observation is made if the service shows it: test_observations.py is about those.
+    The service may hide some, and `tolerated` are those that the plain sandbox does not exercise, either. Requirements of
+    the level "not-shown" are left out, because not every service shows something to observe.
     """
-    expected = {*anyway, *(row.id for row in requirements().values() if row.level == "not-shown")}
-    return frozenset(id for id in trial.not_exercised if id not in expected and not declared_service.may_hide(id))
+    observed_only = {requirement.id for requirement in requirements().values() if requirement.level == "not-shown"}
+    return frozenset(
+        id
+        for id in trial.not_exercised
+        if id not in tolerated and id not in observed_only and not declared_service.may_hide(id)
+    )
 
 
 @cache

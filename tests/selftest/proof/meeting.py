@@ -9,7 +9,7 @@ from environments.sandbox import Request, Response, Service
 
 @dataclass(eq=False)
 class Visit:
-    """A request that is inside the service. `beside` is one that was inside at the same moment."""
+    """A request that is inside the service. `beside` is the visit of a request that was inside at the same moment."""
 
     request: Request
     operation: str
@@ -24,10 +24,11 @@ class HoldsRequestsTogether(Service):
     HOLD_S = 0.4
     HOLD_LESS_S = 0.1
     MOST_IN_VAIN_S = 2.4
-    """Seconds that a request is held until another one comes. After MOST_IN_VAIN_S seconds in vain it is HOLD_LESS_S."""
+    """Seconds that a request is held until another one comes: HOLD_S at first. Once requests were held for MOST_IN_VAIN_S
+    seconds in all and no other one came, it is HOLD_LESS_S."""
     LOOK_S = 0.01
-    """Seconds of one look. A hold is a number of looks, because each look takes longer on a busy machine, as the other
-    request does."""
+    """Seconds between two looks if another request is inside. A request is held for a number of looks, not of seconds:
+    on a busy machine each look takes longer, and so does the other request."""
 
     def __init__(self, **options):
         super().__init__(**options)
@@ -37,11 +38,13 @@ class HoldsRequestsTogether(Service):
         self._here = threading.local()
 
     def affect_each_other(self, visit, other_visit):
-        """True if the two visits make a difference to each other."""
+        """True if the two requests count as inside at the same moment. A subclass may leave out some pairs of requests."""
         return True
 
     def respond(self, request):
-        with self._visiting(request) as self._here.visit:
+        """Answer a request, which is inside the service meanwhile. `visit` is its visit in this thread."""
+        with self._visiting(request) as visit:
+            self._here.visit = visit
             return super().respond(request)
 
     @property
@@ -53,10 +56,12 @@ class HoldsRequestsTogether(Service):
         """Hold the request until another one is inside, or until the time is over. True if there is one."""
         visit = self.visit
         with self.changed:
-            hold = self.HOLD_S if self._in_vain_s < self.MOST_IN_VAIN_S else self.HOLD_LESS_S
-            looks = (self.changed.wait_for(lambda: visit.beside, self.LOOK_S) for _ in range(round(hold / self.LOOK_S)))
-            if not any(looks):
-                self._in_vain_s += hold
+            hold_s = self.HOLD_S if self._in_vain_s < self.MOST_IN_VAIN_S else self.HOLD_LESS_S
+            for _ in range(round(hold_s / self.LOOK_S)):
+                another_request_is_inside = self.changed.wait_for(lambda: visit.beside, self.LOOK_S)
+                if another_request_is_inside:
+                    return True
+            self._in_vain_s += hold_s
             return visit.beside is not None
 
     def publish_answer(self, response):
@@ -67,17 +72,20 @@ class HoldsRequestsTogether(Service):
 
     def answer_to_the_other_request(self):
         """The answer to the request that was inside together with this one. None if its thread does not publish it."""
-        other = self.visit.beside
+        other_visit = self.visit.beside
         with self.changed:
-            return self.changed.wait_for(lambda: other.answer, self.HOLD_S)
+            return self.changed.wait_for(lambda: other_visit.answer, self.HOLD_S)
 
     @contextmanager
     def _visiting(self, request):
-        visit = Visit(request, self.operation_of(request), request.header("Authorization") == f"Bearer {self.token}")
+        """The visit of a request. During the block the request is inside, and other requests can meet it."""
+        has_token = request.header("Authorization") == f"Bearer {self.token}"
+        visit = Visit(request, self.operation_of(request), has_token)
         with self.changed:
-            for other in self.inside:
-                if self.affect_each_other(visit, other):
-                    visit.beside, other.beside = other, visit
+            for other_visit in self.inside:
+                if self.affect_each_other(visit, other_visit):
+                    visit.beside = other_visit
+                    other_visit.beside = visit
             self.inside.append(visit)
             self.changed.notify_all()
         try:

@@ -88,6 +88,10 @@ def send_to_summary(request: pytest.FixtureRequest):
 
 
 def _trial_of(declared_service: DeclaredService, parallel: int | None = None) -> Trial:
+    """A trial of the service in the fastest way that shows its difference from the sandbox.
+
+    `parallel` is the number of requests in flight. None is the default of the suite.
+    """
     service = declared_service.service_class()
     if declared_service.on_the_wire and parallel != 1:
         return try_over_http(service, declared_service.environment, parallel)
@@ -95,9 +99,9 @@ def _trial_of(declared_service: DeclaredService, parallel: int | None = None) ->
         return try_with_threads(service, declared_service.environment, parallel)
     if declared_service.parallel:
         service.HOLD_S = service.HOLD_LESS_S = 0  # no other request will come
-    return (trial_by_replay if declared_service.gets_the_requests_of_the_sandbox else try_in_memory)(
-        service, declared_service.environment
-    )
+    if declared_service.gets_the_requests_of_the_sandbox:
+        return trial_by_replay(service, declared_service.environment)
+    return try_in_memory(service, declared_service.environment)
 
 
 def differences_from_declared_verdicts(declared_service: DeclaredService) -> list[str]:
@@ -116,10 +120,10 @@ def differences_from_declared_verdicts(declared_service: DeclaredService) -> lis
 
 
 def _difference(declared_service: DeclaredService, parallel: int | None) -> Difference:
-    """The difference of a service.
+    """The difference between the verdicts that a service declares and those that it gets.
 
-    A fault that does not show is tried up to three times: on a busy machine requests may not meet, or not share a
-    connection.
+    If a declared fault does not show, the service is tried again, up to three times in all: on a busy machine two
+    requests may not meet, or not share a connection.
     """
     for _ in range(3):
         difference = _difference_of_trial(declared_service, parallel, _trial_of(declared_service, parallel))
@@ -140,7 +144,7 @@ def _difference_of_trial(declared_service: DeclaredService, parallel: int | None
 
 
 def is_variant(declared_service: DeclaredService) -> bool:
-    """True if the service conforms in an unusual way."""
+    """True if the service is declared as a variant: it conforms, but in an unusual way."""
     return VARIANTS.declared_services.get(declared_service.name) is declared_service
 
 
@@ -222,14 +226,14 @@ def test_a_run_against_the_plain_sandbox_gives_the_verdicts_of_a_trial_in_memory
     [pytest.param(declared_service, id=declared_service.name) for declared_service in FIRST_OF_EACH_MODULE.values()],
 )
 def test_a_run_over_http_gives_the_declared_verdicts(declared_service):
-    """For one service of each module of services a run of pytest over HTTP gives the verdicts that it declares.
+    """A run of pytest over HTTP gives a service the verdicts that the service declares, as a user's run would.
 
-    The proof tries services in memory, so this shows that a run of a user comes to the same result. One request is
-    sent at a time, unless the fault needs parallel requests. The verdicts are compared with those of the plain
-    sandbox, because what the sandbox lacks, too, is no fault of the service.
+    The other tests of the proof try services in memory. One service of each module is tried over HTTP. A variant
+    conforms, so nothing may fail. The verdicts of a faulty service are compared with those of the plain sandbox, because
+    a warning that the sandbox gets, too, is no fault of the service.
     """
-    one_at_a_time = () if declared_service.parallel else ("--parallel=1",)
-    trial = try_service(declared_service.service_class(), *one_at_a_time, environment=declared_service.environment)
+    options = () if declared_service.parallel else ("--parallel=1",)
+    trial = try_service(declared_service.service_class(), *options, environment=declared_service.environment)
     plain_trial = trial_of_plain_sandbox(declared_service.environment, on_the_wire=True)
 
     if is_variant(declared_service):
@@ -241,14 +245,12 @@ def test_a_run_over_http_gives_the_declared_verdicts(declared_service):
 
 
 def rules_by_service() -> dict[str, tuple[DeclaredService, frozenset[str]]]:
-    """A service and the rules that it stands for, by its name. Together the services break every rule."""
-    rules: dict[str, set[str]] = {}
+    """Few services that together break every rule: by its name, each service with the rules that it breaks here."""
+    service_by_name = {declared_service.name: declared_service for declared_service in SERVICE_BY_RULE.values()}
+    rules_by_name: dict[str, set[str]] = {name: set() for name in service_by_name}
     for rule, declared_service in SERVICE_BY_RULE.items():
-        rules.setdefault(declared_service.name, set()).add(rule)
-    return {
-        declared_service.name: (declared_service, frozenset(rules[declared_service.name]))
-        for declared_service in SERVICE_BY_RULE.values()
-    }
+        rules_by_name[declared_service.name].add(rule)
+    return {name: (service, frozenset(rules_by_name[name])) for name, service in service_by_name.items()}
 
 
 @pytest.mark.parametrize(("declared_service", "rules"), rules_by_service().values(), ids=rules_by_service().keys())
@@ -293,53 +295,54 @@ SERVICE_WITHOUT_DIGIT = DeclaredService(
     ids=["exit status 7: unreachable", "the suite failed", "no request was sent"],
 )
 def test_the_proof_is_red_if_a_run_comes_to_no_verdict(trial):
-    """The proof is red if the run against one of its services came to no verdict, because it says nothing then."""
-    difference_of_faulty = difference_of_faulty_service(SERVICE_WITHOUT_DIGIT, trial, EMPTY_TRIAL)
-    difference_of_conforming = difference_of_conforming_service(SERVICE_WITHOUT_DIGIT, trial)
+    """A trial without a verdict on its service fails the proof, whether the service is to be faulty or to conform.
 
-    assert difference_of_faulty.died
-    assert difference_of_conforming.died
+    A trial is a run of the suite against a service of the proof. The proof is red if a trial gives other verdicts than
+    its service declares, and also if there is a reason why it gives none.
+    """
+    difference_if_faulty = difference_of_faulty_service(SERVICE_WITHOUT_DIGIT, trial, EMPTY_TRIAL)
+    difference_if_conforming = difference_of_conforming_service(SERVICE_WITHOUT_DIGIT, trial)
+
+    assert difference_if_faulty.reasons_without_verdict
+    assert difference_if_conforming.reasons_without_verdict
 
 
 def test_the_proof_is_red_if_a_fault_changes_no_verdict():
-    """The proof is red if a service that is wrong on purpose gets the verdicts of the plain sandbox, or declares no
-    requirement.
-    """
-    difference_of_same = difference_of_faulty_service(
-        SERVICE_WITHOUT_DIGIT, trial_of_plain_sandbox("sandbox"), trial_of_plain_sandbox("sandbox")
-    )
-    difference_of_silent = difference_of_faulty_service(
-        DeclaredService("Silent", PLAIN_SANDBOX.service_class, "None.", "none"),
-        trial_of_plain_sandbox("sandbox"),
-        trial_of_plain_sandbox("sandbox"),
-    )
+    """The proof is red if a service that is wrong on purpose gets the same verdicts as the plain sandbox.
 
-    assert difference_of_same.lines() == ["declared, and does not fail or warn as declared: executePix.digit.present"]
-    assert difference_of_silent.lines() == ["declares no requirement that fails or warns"]
+    It is also red if such a service declares no requirement that it breaks.
+    """
+    plain_trial = trial_of_plain_sandbox("sandbox")
+    service_without_declaration = DeclaredService("Silent", PLAIN_SANDBOX.service_class, "None.", "none")
+
+    same_verdicts = difference_of_faulty_service(SERVICE_WITHOUT_DIGIT, plain_trial, plain_trial)
+    nothing_declared = difference_of_faulty_service(service_without_declaration, plain_trial, plain_trial)
+
+    assert same_verdicts.lines() == ["declared, and does not fail or warn as declared: executePix.digit.present"]
+    assert nothing_declared.lines() == ["declares no requirement that fails or warns"]
 
 
 def test_the_proof_is_red_if_a_requirement_is_not_tested():
     """The proof is red if a requirement was not tested, unless the service declares in `hides` that it cannot be
     tested.
 
-    It is also red if a requirement in `hides` was tested after all.
+    It is also red if a requirement in `hides` was tested after all. Here that requirement is executePix.json.
     """
-    exercised = {id: RequirementResult(id, Verdict.PASS, "") for id in ("executePix.digit.present", "executePix.json")}
-    not_exercised = {id: RequirementResult(id, Verdict.NOT_EXERCISED, "") for id in ("executePix.json",)}
-    hiding = replace(SERVICE_WITHOUT_DIGIT, hides=("executePix.json",))
+    passes = {id: RequirementResult(id, Verdict.PASS, "") for id in ("executePix.digit.present", "executePix.json")}
+    json_not_exercised = {"executePix.json": RequirementResult("executePix.json", Verdict.NOT_EXERCISED, "")}
+    trial_with_json = Trial(exit_status=0, results=passes, requests=1, errors=())
+    trial_without_json = replace(trial_with_json, results=passes | json_not_exercised)
+    service_that_hides_json = replace(SERVICE_WITHOUT_DIGIT, hides=("executePix.json",))
 
-    trial_of_all = Trial(exit_status=0, results=exercised, requests=1, errors=())
-    trial_without_json = replace(trial_of_all, results=exercised | not_exercised)
+    if_faulty = difference_of_faulty_service(SERVICE_WITHOUT_DIGIT, trial_without_json, EMPTY_TRIAL)
+    if_conforming = difference_of_conforming_service(SERVICE_WITHOUT_DIGIT, trial_without_json)
+    if_hidden = difference_of_conforming_service(service_that_hides_json, trial_without_json)
+    if_hidden_but_tested = difference_of_faulty_service(service_that_hides_json, trial_with_json, EMPTY_TRIAL)
 
-    difference_of_faulty = difference_of_faulty_service(SERVICE_WITHOUT_DIGIT, trial_without_json, EMPTY_TRIAL)
-    difference_of_conforming = difference_of_conforming_service(SERVICE_WITHOUT_DIGIT, trial_without_json)
-    difference_of_hiding_that_was_tested = difference_of_faulty_service(hiding, trial_of_all, EMPTY_TRIAL)
-    difference_of_hiding = difference_of_conforming_service(hiding, trial_without_json)
-
-    assert difference_of_faulty.lost == {"executePix.json"}
-    assert difference_of_conforming.lost == {"executePix.json"}
-    assert difference_of_hiding_that_was_tested.stale == ("executePix.json",)
-    assert not difference_of_hiding.lost
+    assert if_faulty.not_exercised == {"executePix.json"}
+    assert if_conforming.not_exercised == {"executePix.json"}
+    assert if_hidden.not_exercised == frozenset()
+    assert if_hidden_but_tested.hidden_but_exercised == ("executePix.json",)
 
 
 def test_the_proof_is_red_if_a_parallel_fault_shows_without_parallel_requests():
@@ -353,11 +356,11 @@ def test_the_proof_is_red_if_a_parallel_fault_shows_without_parallel_requests():
     failing_trial = Trial(exit_status=1, results=results, requests=1, errors=())
     plain_trial = trial_of_plain_sandbox("sandbox")
 
-    difference_of_failing = difference_with_one_request_at_a_time(parallel_fault, failing_trial, EMPTY_TRIAL)
-    difference_of_passing = difference_with_one_request_at_a_time(parallel_fault, plain_trial, plain_trial)
+    if_it_fails = difference_with_one_request_at_a_time(parallel_fault, failing_trial, EMPTY_TRIAL)
+    if_it_passes = difference_with_one_request_at_a_time(parallel_fault, plain_trial, plain_trial)
 
-    assert difference_of_failing.lines() == ["fails or warns, and is not declared: executePix.digit.present"]
-    assert not difference_of_passing
+    assert if_it_fails.lines() == ["fails or warns, and is not declared: executePix.digit.present"]
+    assert if_it_passes.lines() == []
 
 
 # -- what is written of the proof -----------------------------------------------------------------------------------

@@ -92,10 +92,10 @@ class DeletesAtTheOtherAccountToo(HoldsKeysOfTwoAccounts):
 class ReplacesTheKeyOfItsType(HoldsKeysOfACustomer):
     """Keeps one key of each type at an account: a new one takes the place of the old one."""
 
-    def register(self, ledger, account_id, kind, value):
-        registration = super().register(ledger, account_id, kind, value)
+    def register(self, ledger, account_id, key_type, value):
+        registration = super().register(ledger, account_id, key_type, value)
         for key in ledger.keys(account_id):
-            if registration.accepted and key.type == kind and key.key != registration.key.key:
+            if registration.accepted and key.type == key_type and key.key != registration.key.key:
                 ledger.remove_key(key)
         return registration
 
@@ -103,11 +103,11 @@ class ReplacesTheKeyOfItsType(HoldsKeysOfACustomer):
 class MovesKeys(HoldsKeysOfTwoAccounts):
     """Moves a key that another account has to the one that registers it, as for portability."""
 
-    def register(self, ledger, account_id, kind, value):
+    def register(self, ledger, account_id, key_type, value):
         known = ledger.key(value)
         if known is not None and known.account != account_id:
             ledger.remove_key(known)
-        return super().register(ledger, account_id, kind, value)
+        return super().register(ledger, account_id, key_type, value)
 
 
 class NeverDeletes(HoldsKeysOfACustomer):
@@ -124,11 +124,11 @@ class ShowsNumbersInAForm(HoldsKeysOfACustomer):
         super().__init__()
         self.form = form
 
-    def register(self, ledger, account_id, kind, value):
+    def register(self, ledger, account_id, key_type, value):
         known = ledger.key(value)
         if known is not None:
             return Registration(1, known, False, True)
-        return super().register(ledger, account_id, kind, value)
+        return super().register(ledger, account_id, key_type, value)
 
     def key_result(self, key):
         result = super().key_result(key)
@@ -158,13 +158,13 @@ class TheCustomerUsesTheApp(HoldsKeysOfACustomer):
         super().__init__()
         self.of_the_customer = set()
 
-    def register(self, ledger, account_id, kind, value):
-        if kind == "RANDOM":
+    def register(self, ledger, account_id, key_type, value):
+        if key_type == "RANDOM":
             theirs = str(uuid.uuid4())
             self.of_the_customer.add(theirs)
-            ledger.add_key(Key(theirs, kind, account_id))
-            return Registration(1, Key(theirs, kind, account_id), True, True)  # the account may have no second one
-        return super().register(ledger, account_id, kind, value)
+            ledger.add_key(Key(theirs, key_type, account_id))
+            return Registration(1, Key(theirs, key_type, account_id), True, True)  # the account may have no second one
+        return super().register(ledger, account_id, key_type, value)
 
     @property
     def keys_lost(self):
@@ -185,11 +185,11 @@ class GivesAnOldRandomKey(HoldsKeysOfACustomer):
             ledger.add_key(Key(OLD_RANDOM, "RANDOM", ACCOUNT))
         self.used, self.keys_at_first = [OLD_RANDOM, EMAIL, CPF], self.keys_held()
 
-    def register(self, ledger, account_id, kind, value):
-        if kind == "RANDOM":
+    def register(self, ledger, account_id, key_type, value):
+        if key_type == "RANDOM":
             self._use(OLD_RANDOM)
-            return Registration(1, Key(OLD_RANDOM, kind, account_id), False, True)
-        registration = super().register(ledger, account_id, kind, value)
+            return Registration(1, Key(OLD_RANDOM, key_type, account_id), False, True)
+        registration = super().register(ledger, account_id, key_type, value)
         self._use(registration.key.key)
         return registration
 
@@ -236,8 +236,8 @@ class CutsKeys(RegistersAtTheAccountOfTheToken):
 class RegistersInAMinute(HoldsKeysOfACustomer):
     """Grants a registration at once and does it a minute later, so no list of the run shows the key."""
 
-    def register(self, ledger, account_id, kind, value):
-        return Registration(1, Key(value or str(uuid.uuid4()), kind, account_id), not value, True)
+    def register(self, ledger, account_id, key_type, value):
+        return Registration(1, Key(value or str(uuid.uuid4()), key_type, account_id), not value, True)
 
     def remove(self, ledger, account_id, value):
         """Grants the deletion of a key that is not there, too."""

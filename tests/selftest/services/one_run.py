@@ -83,7 +83,7 @@ class ManualRun:
         self.client = Client(self.door)
 
     def execute(self, code=CODE, credential=VALID):
-        """Answer an execution of a real code. None hangs up."""
+        """Send an execution of this code with this credential, and return the exchange."""
         return self.client.send("executePix", code, credential=credential, valid=credential == VALID)
 
     @property
@@ -92,14 +92,17 @@ class ManualRun:
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
         return [event for event in events if event in list(Outcome) and event not in NEVER_SENT_WITH_VALID_TOKEN]
 
-    def execute_all(self, profile: Profile, *, pair=False) -> Log:
-        """Send everything that a run sends to the execution, transfers that it prepares included.
+    def execute_all(self, profile: Profile, *, simultaneous_executions=False) -> Log:
+        """Send everything that a run sends to executePix, after the transfers that it prepares. Returns the log.
 
-        `pair` adds pairs of executions at the same moment. Returns the log.
+        With `simultaneous_executions` two executions are also sent at the same moment. A run sends them only if
+        executePix.id.matches is selected, because their answers, if mixed up, show the id of the other transfer.
         """
-        wanted = [id for id in requirements() if pair or id != "executePix.id.matches"]
+        selected_ids = list(requirements())
+        if not simultaneous_executions:
+            selected_ids.remove("executePix.id.matches")
         self.secrets.learn("code", *profile.transactions.codes)
-        traffic = Traffic(self.client, profile, selection_of(wanted, profile))
+        traffic = Traffic(self.client, profile, selection_of(selected_ids, profile))
         execute.send(traffic)
         return traffic.log
 

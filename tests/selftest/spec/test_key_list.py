@@ -10,8 +10,8 @@ from spec.key_list import Listing
 from tests.selftest.exchanges import answer
 from tests.selftest.services.keys_of_others import ACCOUNT, EMAIL, PHONE, PHONE_FORMS
 
-KEY_AT = "/data/keys/*/pixKey"
-"""Where the lists of these tests have their keys: a JSON pointer with * for each item, as a profile gives it."""
+PLACE_OF_KEYS = "/data/keys/*/pixKey"
+"""Where the lists of these tests have their keys: a JSON pointer with * for each item. A profile gives it as `key_at`."""
 OTHER_PHONE = "+5511955500777"
 
 
@@ -21,14 +21,17 @@ def list_with_unknown_places(value: object) -> Listing:
 
 
 def list_with_items(*items):
-    """A list of keys with these items. Each key is at KEY_AT, which is `pixKey` in an item."""
+    """A list of keys with these items, such as {"pixKey": "a@b.example"}. The key of an item is its member `pixKey`."""
     return list_with_data({"keys": [*items]})
 
 
 def list_with_data(data):
-    """A list of keys with this member `data`. Its keys are at KEY_AT."""
+    """A list of keys whose JSON body has this member `data`, such as {"keys": [{"pixKey": "a@b.example"}]}.
+
+    The suite looks for a key in the member `pixKey` of each item of `keys`.
+    """
     body = json.dumps({"code": 0, "data": data}).encode()
-    return Listing(answer("listPixKeys", body, path=f"/v1/pix/keys/{ACCOUNT}"), KEY_AT)
+    return Listing(answer("listPixKeys", body, path=f"/v1/pix/keys/{ACCOUNT}"), PLACE_OF_KEYS)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +87,9 @@ def test_a_list_does_not_show_a_key_that_is_no_whole_text_of_it(key, body):
     ],
 )
 def test_a_list_with_more_pages_or_with_keys_elsewhere_is_incomplete(data):
-    """A list of keys is complete only if it shows each key of the account. Nothing is deleted because of another one.
+    """A list of keys is complete if it shows each key of the account. The suite deletes nothing because of another list.
 
-    Its keys are expected at KEY_AT, which is `pixKey` in each item of `keys`.
+    The suite expects a key in the member `pixKey` of each item of `keys`.
     """
     assert list_with_data(data).incomplete
 
@@ -115,18 +118,19 @@ def test_a_list_that_says_that_it_has_one_page_is_complete(data):
         ({"pixKey": OTHER_PHONE, "value": PHONE}, True),
     ],
     ids=[
-        "KEY_AT has the type",
-        "KEY_AT has the type, and the number is spelled otherwise",
+        "pixKey has the type of the key",
+        "pixKey has the type of the key, and the number is spelled otherwise",
         "the list does not show the number",
-        "KEY_AT has the number without its country code",
-        "KEY_AT has the number masked",
-        "KEY_AT has another number",
+        "pixKey has the number without its country code",
+        "pixKey has the number masked",
+        "pixKey has another number",
     ],
 )
-def test_a_list_shows_a_number_elsewhere_if_the_text_at_key_at_cannot_be_it(item, shows_it_elsewhere):
-    """The profile (the settings of a run) says that a key is `pixKey` in an item. This may be wrong.
+def test_a_list_shows_a_number_in_another_member_if_pix_key_cannot_be_it(item, shows_it_elsewhere):
+    """The profile (the settings of a run) says that the member `pixKey` of an item has the key. This may be wrong.
 
-    It is wrong if an item has the number +5511987654321 in another member, and `pixKey` cannot be that number.
+    It is wrong if another member of the item has the number +5511987654321, and the text in `pixKey` cannot be that
+    number.
     """
     assert list_with_items(item).shows_outside_key_at(PHONE) is shows_it_elsewhere
 
@@ -140,8 +144,8 @@ def test_a_list_never_shows_an_empty_key_elsewhere():
 def test_a_list_may_show_a_number_in_any_form(write_in_form):
     """A phone number is found in a list in another form, such as with punctuation or in several members.
 
-    If the list hides digits, the number is not found, but the list is known to hide keys (`hides_keys`). Another number
-    is not taken for it.
+    If the list hides digits of the number, it is not found, and the list says that it hides keys (`hides_keys`). Another
+    number is never taken for it.
     """
     key_list = list_with_items({"pixKey": write_in_form(PHONE), "since": 1767225600000})
     is_found, hides_keys = key_list.may_show(PHONE), key_list.hides_keys

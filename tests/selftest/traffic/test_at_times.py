@@ -7,7 +7,7 @@ import pytest
 
 from spec.log import Log
 from tests.selftest.exchanges import answer
-from tests.traffic.at_times import REFUSALS_OF_THE_TOKEN, refusals_of_the_path, refused_at_times
+from tests.traffic.at_times import REFUSALS_OF_THE_TOKEN, Disagreement, refusals_of_the_path, refused_at_times
 from tests.traffic.keys.purposes import Registering
 from tests.traffic.neighbours import RightBefore
 
@@ -76,20 +76,20 @@ def test_refusals_with_another_cause_are_not_counted(log):
 
 
 @pytest.mark.parametrize(
-    ("status_of_registered_key", "number_of_refusals"),
-    [(403, 0), (200, 2)],
-    ids=["refused with 403, too", "answered with 200"],
+    ("refusal", "status_of_registered_key", "number_of_refusals"),
+    [(403, 403, 0), (403, 200, 2), (401, 401, 2)],
+    ids=["403, as a registered key", "403, but 200 for a registered key", "401 says nothing about a key"],
 )
-def test_a_403_counts_unless_a_registered_key_is_answered_alike(status_of_registered_key, number_of_refusals):
+def test_a_403_counts_unless_a_registered_key_is_answered_alike(refusal, status_of_registered_key, number_of_refusals):
     """A 403 to a registration at times is a refusal of the token, unless the service answers a registered key with 403.
 
-    One key is registered, registered again, and then five times after a deletion: 200, 403, 200, 403, 200. The second
-    registration shows how the service answers a registered key.
+    A 401 counts in any case. One key is registered, registered again, and then five times after a deletion: 200,
+    refused, 200, refused, 200. The second registration shows how the service answers a registered key.
     """
     statuses_and_purposes = [
         (200, Registering.FIRST_TIME),
         (status_of_registered_key, Registering.SECOND_TIME),
-        *((status, Registering.ONCE_MORE) for status in (200, 403, 200, 403, 200)),
+        *((status, Registering.ONCE_MORE) for status in (200, refusal, 200, refusal, 200)),
     ]
     log = Log()
     for number, (status, purpose) in enumerate(statuses_and_purposes, 1):
@@ -131,3 +131,40 @@ def test_a_method_that_is_refused_between_successes_is_missing_at_times(status, 
     at_times = refused_at_times(log, "deletePixKey", refusals_of_the_path("deletePixKey"))
 
     assert [exchange.number for exchange in at_times.refused] == numbers_expected
+
+
+UNKNOWN_CODE, UNKNOWN_PATH = "There is no such code.", "There is no such path."
+
+
+def log_of_unknown_codes(*texts):
+    """A log of executions of one code that does not exist, each answered 404 with one of these texts.
+
+    Before them, two undocumented paths are answered 404 with UNKNOWN_PATH.
+    """
+    log = Log()
+    requests = [("", "/v1/execute/pixconf-1/TX-1", UNKNOWN_PATH), ("", "/v1/execute/pixconf-2/TX-1", UNKNOWN_PATH)]
+    requests += [("executePix", "/v1/execute/pix/TX-1", text) for text in texts]
+    for number, (operation, path, text) in enumerate(requests, 1):
+        purpose = RightBefore.UNKNOWN_CODE if operation else Disagreement.UNDOCUMENTED_PATH
+        log.add(answer(operation, {"error": text}, status=404, path=path, valid=False, number=number, purpose=purpose))
+    return log
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers_of_refused"),
+    [
+        ((UNKNOWN_CODE, UNKNOWN_PATH, UNKNOWN_CODE, UNKNOWN_PATH, UNKNOWN_CODE), [4, 6]),
+        ((UNKNOWN_PATH, UNKNOWN_PATH, UNKNOWN_PATH, UNKNOWN_PATH, UNKNOWN_PATH), []),
+        ((UNKNOWN_CODE, UNKNOWN_PATH, UNKNOWN_PATH, UNKNOWN_PATH, UNKNOWN_PATH), []),
+        ((UNKNOWN_CODE, "Gone.", UNKNOWN_CODE, "Gone.", UNKNOWN_CODE), []),
+    ],
+    ids=["at times", "the service has one text for both", "until the end", "another text at times"],
+)
+def test_a_404_like_an_undocumented_path_counts_if_the_service_has_another_404(texts, numbers_of_refused):
+    """An endpoint is missing at times if it is answered like an undocumented path, between other answers to one request.
+
+    The answers are all 404, so only their texts show what is unknown: the path or the code.
+    """
+    at_times = refused_at_times(log_of_unknown_codes(*texts), "executePix", refusals_of_the_path("executePix"))
+
+    assert [exchange.number for exchange in at_times.refused] == numbers_of_refused

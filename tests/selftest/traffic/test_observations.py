@@ -22,8 +22,7 @@ from tests.selftest.proof.directly import run_tests_in_memory, sent_to_the_sandb
 from tests.selftest.services.unshown import ChoosesOtherwiseIfUndocumented
 from tests.selftest.shared_runs import TARGETED_PROFILE, run_with_files, shared_run
 from tests.traffic.money.executions import Execution, Preparation
-from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
-from tests.traffic.observations import observed as observed_in_log
+from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed, observation_of
 from tests.traffic.observed_values import format_of, need_of_the_token, number_as_shown, status_as_shown
 from tests.traffic.robustness import Invalid
 from tests.traffic.undescribed import Reading
@@ -119,9 +118,9 @@ def test_an_exchange_that_shows_no_shape_is_not_observed(exchange):
     The shape is which members an answer has, and their types. It is not observed in generated traffic, in other requests,
     or in answers that may be different a minute later. A refusal beside them shows no shape, either.
     """
-    alone = observed_in_log("listEntries.shape", Log([exchange]))
-    with_a_refusal = observed_in_log("listEntries.shape", Log([exchange, REFUSED]))
-    with_a_success = observed_in_log("listEntries.shape", Log([exchange, REFUSED, GRANTED]))
+    alone = observation_of("listEntries.shape", Log([exchange]))
+    with_a_refusal = observation_of("listEntries.shape", Log([exchange, REFUSED]))
+    with_a_success = observation_of("listEntries.shape", Log([exchange, REFUSED, GRANTED]))
 
     assert alone.exchanges == []
     assert with_a_refusal.exchanges == []
@@ -162,7 +161,7 @@ def test_each_row_shows_something_of_the_sandbox(requirement):
     """A run on the sandbox observes something for each requirement in the table OBSERVATIONS: a value, and a request with
     its answer (an exchange) that shows it.
     """
-    observed = observed_in_log(requirement, sent_to_the_sandbox("sandbox").session.door.log)
+    observed = observation_of(requirement, sent_to_the_sandbox("sandbox").session.door.log)
 
     assert observed.values
     assert observed.exchanges
@@ -170,12 +169,12 @@ def test_each_row_shows_something_of_the_sandbox(requirement):
 
 def test_an_empty_log_shows_no_values():
     """If nothing was sent, nothing is observed about the shape of entries."""
-    assert observed_in_log("listEntries.shape", Log()) == Observed({}, [])
+    assert observation_of("listEntries.shape", Log()) == Observed({}, [])
 
 
 def test_an_empty_log_may_show_that_there_is_no_value():
     """If nothing was sent, the observation about values of `code` says "no code"."""
-    assert observed_in_log("general.codeValues", Log()) == Observed({"": ["no code"]}, [])
+    assert observation_of("general.codeValues", Log()) == Observed({"": ["no code"]}, [])
 
 
 UNKNOWN_CODE = replace(execution({}, status=404, valid=False), purpose=Execution.UNKNOWN_CODE, number=1)
@@ -195,7 +194,7 @@ def test_after_a_503_the_repetition_is_observed(exchanges, observed_exchanges):
 
     The requirement is how a service answers a code that nobody has.
     """
-    assert observed_in_log("executePix.unknownCode", Log(exchanges)).exchanges == observed_exchanges
+    assert observation_of("executePix.unknownCode", Log(exchanges)).exchanges == observed_exchanges
 
 
 def test_of_two_deletions_with_the_same_unusual_body_one_is_observed():
@@ -218,7 +217,7 @@ def test_of_two_deletions_with_the_same_unusual_body_one_is_observed():
     cut_for_nobody = deletion(4, body_in_words="cut short", account=of_nobody, status=404)
     log = Log([empty_for_nobody, empty_for_profile, cut_for_profile, cut_for_nobody])
 
-    assert observed_in_log("deletePixKey.refusal", log).exchanges == [empty_for_nobody, cut_for_profile]
+    assert observation_of("deletePixKey.refusal", log).exchanges == [empty_for_nobody, cut_for_profile]
 
 
 CODE_WITH_QUOTES = replace(
@@ -341,7 +340,7 @@ def test_the_status_before_an_execution_is_that_of_the_answer_that_prepared_it()
 
 def observed_texts(requirement_id, exchanges):
     """What these exchanges show for a requirement, by situation as text."""
-    shown = observed_in_log(requirement_id, Log(exchanges)).values
+    shown = observation_of(requirement_id, Log(exchanges)).values
     return {str(situation): observed_values for situation, observed_values in shown.items()}
 
 

@@ -5,15 +5,15 @@ import pytest
 from environments.profiles.model import PixKey
 from tests.selftest.exchanges import answer, execution
 from tests.traffic.sequences import (
-    STEPS_OF_KEYS,
-    STEPS_OF_TRANSFERS,
+    STEPS_WITH_TRANSFERS,
+    STEPS_WITHOUT_TRANSFERS,
     USUAL_SEQUENCE_OF_A_TRANSFER,
     executions_after_which_a_key_is_missing,
     possible_steps,
 )
 
-REGISTER, DELETE, LIST, BALANCE = STEPS_OF_KEYS
-PREPARE, EXECUTE, EXECUTE_AGAIN, *_ = STEPS_OF_TRANSFERS
+REGISTER, DELETE, LIST, BALANCE = STEPS_WITHOUT_TRANSFERS
+PREPARE, EXECUTE, EXECUTE_AGAIN, *_ = STEPS_WITH_TRANSFERS
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,10 @@ PREPARE = {
 
 
 def sequences_of(service, folder, *, make_profile=profile_of_sandbox, **changes):
-    """A run of the sequences, with transfers that it prepares: its model."""
+    """The model of a run that follows drawn sequences of operations. It prepares transfers for them.
+
+    `changes` are keys of its profile.
+    """
     changes = {"transactions": {"prepare": PREPARE}, "limits": {"examples": 20}, **changes}
     profile = make_profile(folder, allow=sorted(ALL_PERMISSIONS), **changes)
     return run_suite_in_memory(
@@ -96,13 +99,14 @@ def test_outside_a_sandbox_no_sequence_executes(tmp_path):
 
 
 class FailsToListAfterAnExecution(Service):
-    """The sandbox, which cannot read the list of keys right after an execution."""
+    """The sandbox, which answers a list of keys right after an execution with 500."""
 
-    last = None
+    last_operation = None
 
     def finish(self, request, operation, response):
-        fails = operation == "listPixKeys" and self.last == "executePix"
-        self.last = operation
+        """Change the status of a list of keys to 500 if the request before it was an execution."""
+        fails = operation == "listPixKeys" and self.last_operation == "executePix"
+        self.last_operation = operation
         return replace(response, status=500) if fails else response
 
 
@@ -127,9 +131,10 @@ def test_a_sequence_with_an_execution_is_not_made_shorter():
 
 
 class LosesKeys(Service):
-    """The sandbox, which forgets the keys of an account when one of its transfers is executed."""
+    """The sandbox, which forgets the keys of the account ac-0001 when a transfer is executed."""
 
     def execute_pix(self, request, transaction_id):
+        """Execute the transfer, and delete all keys of the account."""
         result = super().execute_pix(request, transaction_id)
         with self.database.transaction() as ledger:
             for key in ledger.keys("ac-0001"):
@@ -152,40 +157,51 @@ def test_a_key_that_an_execution_takes_away_is_a_warning():
 
 
 class ChangesTheResult(Service):
-    """The sandbox, which changes the execution result of some transfers."""
+    """The sandbox, which gives some execution results wrong members."""
 
     def __init__(self, is_changed, changes):
-        """`is_changed` looks at the result. `changes` are the members that it then has instead."""
+        """`is_changed` is true of the results that get the members in `changes`, such as {"message": None}."""
         super().__init__()
-        self.is_changed, self.changes = is_changed, changes
+        self.is_changed = is_changed
+        self.changes = changes
 
     def execution_result(self, transfer):
         result = super().execution_result(transfer)
-        return {**result, **self.changes} if self.is_changed(result) else result
+        if self.is_changed(result):
+            result = result | self.changes
+        return result
 
 
-class FailsOnAKey(Service):
-    """The sandbox, which answers 500 to some registrations or deletions of a key that is registered already.
+def is_registered_elsewhere(ledger, account_id, key):
+    """True if the key is registered at another account than this one."""
+    registered_key = ledger.key(key)
+    return registered_key is not None and registered_key.account != account_id
 
-    The key is registered at another account, or the deletion names it in capital letters.
-    """
 
-    def __init__(self, *, fails_to_register=False, fails_to_remove=False, in_capitals=False):
-        """With `in_capitals` it fails to remove a key only if the deletion names it in capital letters."""
-        super().__init__()
-        self.fails_to_register, self.fails_to_remove, self.in_capitals = fails_to_register, fails_to_remove, in_capitals
+class FailsToRegisterAKeyOfAnotherAccount(Service):
+    """The sandbox, which answers 500 to the registration of a key that is registered at another account."""
 
     def register(self, ledger, account_id, key_type, value):
-        registered = ledger.key(value)
-        if self.fails_to_register and registered and registered.account != account_id:
+        if is_registered_elsewhere(ledger, account_id, value):
             raise Refusal(500, "A constraint of the database failed.")
         return super().register(ledger, account_id, key_type, value)
 
+
+class FailsToRemoveAKeyOfAnotherAccount(Service):
+    """The sandbox, which answers 500 to the deletion of a key that is registered at another account."""
+
     def remove(self, ledger, account_id, value):
-        registered = ledger.key(value)
-        is_in_capitals = registered is None and ledger.key(value.lower()) is not None
-        is_of_another_account = registered is not None and registered.account != account_id
-        if self.fails_to_remove and (is_in_capitals if self.in_capitals else is_of_another_account):
+        if is_registered_elsewhere(ledger, account_id, value):
+            raise Refusal(500, "None has no attribute account.")
+        super().remove(ledger, account_id, value)
+
+
+class FailsToRemoveAKeyInCapitals(Service):
+    """The sandbox, which answers 500 to a deletion that names a registered key in capital letters."""
+
+    def remove(self, ledger, account_id, value):
+        is_in_capitals = ledger.key(value) is None and ledger.key(value.lower()) is not None
+        if is_in_capitals:
             raise Refusal(500, "None has no attribute account.")
         super().remove(ledger, account_id, value)
 
@@ -204,15 +220,15 @@ FAULTS_OF_UNUSUAL_STEPS = {
         "executePix.message.type",
     ),
     "a server error for a key of another account": (
-        FailsOnAKey(fails_to_register=True),
+        FailsToRegisterAKeyOfAnotherAccount(),
         "registerPixKey.serverError",
     ),
     "a server error for a deletion at another account": (
-        FailsOnAKey(fails_to_remove=True),
+        FailsToRemoveAKeyOfAnotherAccount(),
         "deletePixKey.serverError",
     ),
     "a server error for a deletion in capital letters": (
-        FailsOnAKey(fails_to_remove=True, in_capitals=True),
+        FailsToRemoveAKeyInCapitals(),
         "deletePixKey.serverError",
     ),
 }
@@ -233,22 +249,29 @@ def test_a_fault_of_an_unusual_step_is_found(service, requirement_id):
     assert trial.results[requirement_id].verdict == "fail"
 
 
-class RefusesUnusualSteps(Service):
-    """The sandbox, which prepares no transfer with a small amount, without a text or with special characters in it.
-
-    They are the transfers that `prepare_unusual_transfer` prepares.
-    """
+class RefusesUnusualTransfers(Service):
+    """The sandbox, which prepares no transfer of less than 1.00, without a text, or with a brace in its text."""
 
     def order(self, operation, body):
+        """The transfer that a body asks for, with its amount in cents. Raises Refusal if it is unusual.
+
+        The suite prepares unusual transfers on purpose: 0.50 is the amount of one, and "{" is in the text of another.
+        """
         order = super().order(operation, body)
-        if order["cents"] == 50 or not order["message"] or "{" in order["message"]:
+        has_small_amount = order["cents"] < 100
+        has_no_text = not order["message"]
+        has_special_characters = "{" in order["message"]
+        if has_small_amount or has_no_text or has_special_characters:
             raise Refusal(422, "The transfer is not as the bank wants it.")
         return order
 
 
-@pytest.mark.parametrize("service", [Service(), RefusesUnusualSteps()], ids=["takes them", "refuses them"])
-def test_a_service_may_take_or_refuse_unusual_steps(service):
-    """No document says if a bank prepares such transfers. If it refuses one, the sequence executes a usual one."""
+@pytest.mark.parametrize("service", [Service(), RefusesUnusualTransfers()], ids=["takes them", "refuses them"])
+def test_a_service_may_take_or_refuse_unusual_transfers(service):
+    """Sequences on a sandbox prepare unusual transfers. No document says if a bank does that, so both are right.
+
+    If the service refuses an unusual transfer, the sequence executes a usual one.
+    """
     selected = {"executePix.status", "registerPixKey.status", "executePix.repeated"}
     trial = sent_in_memory(service, generated=True, ids=selected, examples=16).judge()
 

@@ -162,7 +162,7 @@ class KeyLists:
     # -- how lists show accepted keys -------------------------------------------------------------------------------
 
     @cached_property
-    def _granted_with_first_list(self) -> list[tuple[Exchange, Listing]]:
+    def _granted_with_next_list(self) -> list[tuple[Exchange, Listing]]:
         """The granted first registrations of keys, each with the next list of keys that was read.
 
         Of some keys the run did not know whether they were registered already (PERHAPS_REGISTERED). A registration is
@@ -192,14 +192,14 @@ class KeyLists:
         return False
 
     @cached_property
-    def _registrations_with_list(self) -> list[tuple[Exchange, Listing]]:
+    def _granted_and_listed(self) -> list[tuple[Exchange, Listing]]:
         """The registrations that were granted and whose key the next list shows, each with that list.
 
         They show what a list of this service looks like after a registration that succeeded.
         """
         return [
             (registration, listing)
-            for registration, listing in self._granted_with_first_list
+            for registration, listing in self._granted_with_next_list
             if _shows_in_any_case(listing, key_sent(registration))
         ]
 
@@ -208,7 +208,7 @@ class KeyLists:
 
         Then lists of this service show keys that are registered, and a key that is missing in them is a fault.
         """
-        return any(registration.number < before for registration, _ in self._registrations_with_list)
+        return any(registration.number < before for registration, _ in self._granted_and_listed)
 
     @cached_property
     def _values_beside_accepted_keys(self) -> set[ValuesBeside]:
@@ -219,10 +219,10 @@ class KeyLists:
         which were there before the run.
         """
         values_beside_keys: set[ValuesBeside] = set()
-        for registration, listing in self._registrations_with_list:
+        for registration, listing in self._granted_and_listed:
             values_beside_keys |= listing.values_beside(key_sent(registration))
         first_list = self._first_list()
-        if not self._registrations_with_list and first_list is not None:
+        if not self._granted_and_listed and first_list is not None:
             for key in islice(first_list.values, _MOST_REFERENCES):  # a few keys are enough to compare with
                 values_beside_keys |= first_list.values_beside(key)
         return values_beside_keys
@@ -333,13 +333,11 @@ class KeyLists:
     def _key_made_since(self, registration: Exchange, listings: list[Listing]) -> str:
         """The value of a RANDOM key that the service may have made although it refused the registration.
 
-        `listings` are the lists after the registration. The key is the only one in the last of them that no request
-        named, that no earlier list shows, and that has the form of such a key. Empty if there is none; empty, too, if
-        there are several, because then nobody can tell which of them is the key.
+        `listings` are the two lists after the registration. A key counts if the last of them shows it, if no request
+        named it, if no earlier list shows it, and if it has the form of a RANDOM key. Empty if there is no such key;
+        empty, too, if there are several, because nobody can tell which of them was made for this registration.
         """
         keys_sent = {key_sent(exchange) for exchange in valid_registrations(self._log)}
-        if not listings:
-            return ""
         new_keys = []
         for key in listings[-1].keys - keys_sent:
             if may_be_random_key(key) and not self._was_listed_before(key, registration.number):
@@ -388,17 +386,18 @@ class KeyLists:
     def _not_in_later_lists(self) -> list[Exchange]:
         """The registrations that were granted although two later lists lack their keys.
 
-        They count only if earlier lists showed keys that were registered before them: lists of this service show such
-        keys. Two lists are read after a registration of certain purposes only, such as an undocumented type.
+        A registration counts only if an earlier list showed another key that the run had registered: so lists of this
+        service show registered keys. Only registrations are looked at after which the run reads two lists, such as
+        those with an undocumented type.
         """
         missing = []
         for registration in registrations_for(self._log, *LISTS_ARE_READ_AFTER):
             if not registered(registration) or not self.have_shown_an_accepted_key(registration.number):
                 continue
             before = self._last_list_before(registration.number)
-            texts_before = before.texts if before else frozenset[str]()
+            texts_before = before.texts if before else frozenset[str]()  # a new text may be the key in another form
             listings = self._two_lists_after(registration.number)
-            may_be_listed = any(_may_be_in(listing, registration, texts_before) for listing in listings)
+            may_be_listed = any(_may_show_key_of(registration, listing, texts_before) for listing in listings)
             if listings and not may_be_listed:
                 missing.append(registration)
         return missing
@@ -409,9 +408,9 @@ class KeyLists:
         All registrations of such a key are returned, such as the second one. RANDOM is left out, because no request
         names such a key.
         """
-        listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._registrations_with_list)}
+        listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._granted_and_listed)}
         missing_keys = set()
-        for registration, listing in self._granted_with_first_list:
+        for registration, listing in self._granted_with_next_list:
             key = key_sent(registration)
             if not self._may_be_listed(key, listing):
                 missing_keys.add(key)
@@ -459,7 +458,7 @@ def _shows_in_any_case(listing: Listing, key: str) -> bool:
     return listing.shows(key) or plain(key) in listing.plain_texts
 
 
-def _may_be_in(listing: Listing, registration: Exchange, texts_before: frozenset[str]) -> bool:
+def _may_show_key_of(registration: Exchange, listing: Listing, texts_before: frozenset[str]) -> bool:
     """True if a list may show the key of a registration, also in another form.
 
     The key may be masked, such as `***.456.789-**`. A service may also replace a key of an undocumented type, and it

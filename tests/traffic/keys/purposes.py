@@ -39,9 +39,11 @@ class Registering(Purpose):
     SECOND_TIME = "the same key again"
     SIMULTANEOUS = "a key at the same moment as others"
     ONCE_MORE = "a key once more after its deletion, because one answer of several may differ"
-    RIGHT_AFTER_MONEY_MOVED = "a key right behind an execution or a preparation"
+    RIGHT_AFTER_A_TRANSFER = "a key right behind an execution or a preparation"
     AFTER_A_REFUSAL = "the same key again, because its type was refused"
     OF_ANOTHER_TYPE = "a key of another type, because one was refused"
+    TYPE_ONCE_MORE = "the same key once more, because its type was refused at times"
+    CONTROL_OF_A_TYPE = "a key of another type in between, to see that the account takes keys"
     WITH_A_DIFFERENCE = "a key in another form, to see what the service needs"
     WITHOUT_THE_DIFFERENCE = "the same key as documented, because another form was accepted"
     UNDOCUMENTED_TYPE = "a type that is not documented"
@@ -108,7 +110,7 @@ def type_sent(exchange: Exchange) -> str:
 def is_understood(exchange: Exchange) -> bool:
     """True if the service understood a registration and its key type, even if it did not register the key.
 
-    Then it answered 409 (conflict), because the key is registered already, or with a success. In the latter, the field
+    Then it answered 409 (conflict), because the key is registered already; or with a success, in which the field
     `Success` may be true or false.
     """
     return refusal_or_failure(exchange) is RefusalKind.CONFLICT or succeeded(exchange)
@@ -145,7 +147,7 @@ def registrations_of_free_keys(log: Log) -> list[Exchange]:
         Registering.FIRST_TIME,
         Registering.SIMULTANEOUS,
         Registering.ONCE_MORE,
-        Registering.RIGHT_AFTER_MONEY_MOVED,
+        Registering.RIGHT_AFTER_A_TRANSFER,
     )
     return log.of(REGISTER, *purposes)
 

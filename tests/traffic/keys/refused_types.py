@@ -43,11 +43,13 @@ from tests.traffic.keys.purposes import (
     is_understood,
     key_sent,
     registrations_for,
+    registrations_of_free_keys,
     type_sent,
     understood_registrations,
     valid_registrations,
 )
 from tests.traffic.keys.registrar import Registrar
+from tests.traffic.keys.types_refused_at_times import deviation_if_type_is_refused_at_times
 
 _OTHER_NAMES = {
     "pixKey": ("key", "PixKey", "pix_key", "chave"),
@@ -202,19 +204,22 @@ def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool
 def judgement_on_key_type(log: Log, profile: Profile, key_type: str, why_not_tried: Text) -> Judgement:
     """The judgement whether the service accepts one documented key type, by the registrations of the run.
 
-    It holds if the service understood a registration of this type: it answered with a registration result, or said that
-    the key is registered already (409). A refusal proves a deviation only in some cases
-    (`_judgement_by_another_type`); otherwise the judgement is inconclusive. `why_not_tried` is the reason if no key
-    of this type was registered.
+    It holds if the service understood a registration of this type: it answered with the documented result, or said that
+    the key is registered already (409). But it must not refuse the type at times (`types_refused_at_times.py`). A
+    refusal each time proves a deviation only in some cases (`_judgement_by_another_type`); in all others the judgement
+    is inconclusive. `why_not_tried` is the reason if the run sent no registration of this type.
     """
     registrations = _first_registrations_of(log, key_type)
     if not registrations:
         return inconclusive(why_not_tried)
+    refused_at_times = deviation_if_type_is_refused_at_times(log, key_type)
+    if refused_at_times is not None:
+        return refused_at_times
     understood = _understood_or_registered(log, profile, registrations)
     if understood:
-        return holds(understood[0])
+        return holds(*understood, *_accepted_later(log, key_type))
 
-    refused = registrations[-1]
+    refused = registrations[-1]  # for a RANDOM key, several bodies were tried
     why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
     may_be_about_the_type = refusal_or_failure(refused) in _REFUSALS_PERHAPS_ABOUT_THE_TYPE
     # A service that needs more than is documented refuses every type. Another requirement reports that.
@@ -222,10 +227,10 @@ def judgement_on_key_type(log: Log, profile: Profile, key_type: str, why_not_tri
     if needs_more or not may_be_about_the_type:
         return inconclusive(why, refused)
 
-    sent_again = _sent_again(log, key_type)
+    sent_again = _sent_again(log, key_type)  # because the account may have been busy for a moment
     understood_at_last = [exchange for exchange in sent_again if is_understood(exchange)]
     if understood_at_last:
-        return holds(understood_at_last[0])
+        return holds(*understood_at_last)
     if _may_be_listed_afterwards(log, profile, refused):
         return inconclusive(joined((why, _KEY_MAY_BE_LISTED)), refused)
     return _judgement_by_another_type(log, refused, sent_again, why)
@@ -240,14 +245,14 @@ def _judgement_by_another_type(log: Log, refused: Exchange, sent_again: list[Exc
     """
     key_type = type_sent(refused)
     remedy = say("if the account may have no such key, set not_for_this_account: [{type}]", type=key_type)
-    of_another_type = _accepted_before_and_sent_after(log, sent_again)
+    of_another_type = _accepted_before_and_sent_after(log, sent_again)  # two registrations, or none
     if of_another_type and registered(of_another_type[-1]):
         answer = answer_in_words(refused)
         accepted_type = type_sent(of_another_type[0])
         breach = finding("key-type-refused", name=key_type, answer=answer, other=accepted_type, remedy=remedy)
         return deviates(breach, refused, *of_another_type)
 
-    was_other_type_refused_later = bool(of_another_type)  # it was accepted before: otherwise the service deviates
+    was_other_type_refused_later = bool(of_another_type)  # if the later one was accepted, the service deviates (above)
     is_every_type_refused = not understood_registrations(log)
     is_other_type_refused_alike = _is_refused_like_another_type(log, refused)
     account_may_be_full = was_other_type_refused_later or is_every_type_refused or is_other_type_refused_alike
@@ -270,6 +275,12 @@ def _first_registrations_of(log: Log, key_type: str) -> list[Exchange]:
     return [exchange for exchange in first_registrations(log) if type_sent(exchange) == key_type]
 
 
+def _accepted_later(log: Log, key_type: str) -> list[Exchange]:
+    """The accepted registrations of keys of this type that were free again, after an earlier deletion."""
+    later = [exchange for exchange in registrations_of_free_keys(log) if exchange.purpose is not Registering.FIRST_TIME]
+    return [exchange for exchange in later if type_sent(exchange) == key_type and registered(exchange)]
+
+
 def _sent_again(log: Log, key_type: str) -> list[Exchange]:
     """The registrations of this key type that were sent again because the first one was refused."""
     repetitions = log.of(REGISTER, Registering.AFTER_A_REFUSAL)
@@ -285,15 +296,16 @@ def _registrations_of_lower_case_and_number_types(log: Log) -> list[Exchange]:
 
 
 def _understood_or_registered(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
-    """Those of these registrations that show that the service knows the key type.
+    """The registrations, among these, which show that the service knows the key type. There are two sorts:
 
-    The service understood them: it answered with a registration result, or said that the key is registered already. Or
-    it refused them, but lists show that it registered the key.
+    - The service understood it: it answered with the documented result, or said that the key is registered already.
+    - The service refused it, but lists of keys show that it registered the key.
     """
-    registered_nevertheless: list[Exchange] = []
-    if not all(map(is_understood, registrations)):  # otherwise the lists, which may be large, need not be parsed
-        registered_nevertheless = refused_but_registered(log, profile)
-    return [exchange for exchange in registrations if is_understood(exchange) or exchange in registered_nevertheless]
+    are_all_understood = all(map(is_understood, registrations))
+    if are_all_understood:  # the lists of keys, which may be large, need not be parsed
+        return registrations
+    registered_but_refused = refused_but_registered(log, profile)
+    return [exchange for exchange in registrations if is_understood(exchange) or exchange in registered_but_refused]
 
 
 def _may_be_listed_afterwards(log: Log, profile: Profile, refused: Exchange) -> bool:

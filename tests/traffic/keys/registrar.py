@@ -203,8 +203,8 @@ class Registrar:
             return True
         key = self.keys.key_of(registration)
         if key and key.state is KeyState.REGISTERED and self.deletes_keys:
-            # `RunKey.type` is empty for each key that was sent with an undocumented type. A service may take such a
-            # type for RANDOM. The value of a key of the profile is known.
+            # A service makes the key for RANDOM, and perhaps for an undocumented type, which is "" in `RunKey.type`. It
+            # does not make a key of the profile, which has a value.
             may_be_made_by_service = key.type in ("RANDOM", "") and not key.is_of_profile
             if may_be_made_by_service:
                 self._learn_value_that_was_made(key, registration)
@@ -292,8 +292,12 @@ class Registrar:
     def _delete_keys_that_are_left(self) -> bool:
         """Send deletions of the keys of this run that may still exist. Returns True if there was such a key.
 
-        Two sorts of keys are left out. A key that may be registered only later does not exist yet, so it cannot be
-        deleted. A refused key at a made-up account is in no list that the run reads, so nobody would see its deletion.
+        A key whose registration was refused is also deleted, because a service at fault may have registered it. Two
+        sorts of keys are left out:
+
+        - A key that the service may register only later: it does not exist yet, so it cannot be deleted.
+        - A refused key at a made-up account: the run reads no list of that account, so it cannot see whether the key
+          exists, nor whether it is gone after a deletion.
         """
         if not self.deletes_keys:
             return False
@@ -302,14 +306,14 @@ class Registrar:
             is_in_no_list = key.state is KeyState.REFUSED and key.is_at_synthetic_account
             if key.state is not KeyState.LATER and not is_in_no_list:
                 keys.append(key)
-        deleted_together = [key for key in keys if self._may_be_deleted_beside_others(key)]
-        deleted_alone = [key for key in keys if not self._may_be_deleted_beside_others(key)]
+        deleted_together = [key for key in keys if self._may_be_deleted_in_parallel(key)]
+        deleted_alone = [key for key in keys if not self._may_be_deleted_in_parallel(key)]
         self.together.send_all([partial(self._delete_if_permitted, key) for key in deleted_together])
         for key in deleted_alone:
             self._delete_if_permitted(key)
         return bool(keys)
 
-    def _may_be_deleted_beside_others(self, key: RunKey) -> bool:
+    def _may_be_deleted_in_parallel(self, key: RunKey) -> bool:
         """True if a key may be deleted at the same time as others: a made-up (synthetic) key on a sandbox.
 
         Outside a sandbox the list of keys is read after each deletion and before the next one, to see whether the
@@ -335,7 +339,7 @@ class Registrar:
         """
         listing = self.read_key_list()
         if listing is not None and self._was_replaced(key, registration, listing):
-            self.keys.learn_value(key, None)  # the value in the request is not that of the registered key
+            self.keys.learn_value(key, None)  # unknown: the service made another key than the one in the request
         value = _key_in_answer(registration)
         if not _UNMASKED_KEY.fullmatch(value):
             self._learn_values_from_list()

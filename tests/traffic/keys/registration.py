@@ -6,7 +6,7 @@ The scenario `register` calls the functions of `_STEPS`, in their order:
 2. Each key of the profile is registered twice and deleted.
 3. Keys with undocumented types and with the remaining wrong tokens are sent, and all keys of step 2 in parallel.
 4. RANDOM keys are registered, and keys of each type again and again, until there are enough answers.
-5. What is left is deleted, and key types that were refused are tried again.
+5. What is left is deleted, and key types that were refused, each time or at times, are tried again.
 
 | module of this folder | what belongs there |
 |---|---|
@@ -14,6 +14,7 @@ The scenario `register` calls the functions of `_STEPS`, in their order:
 | registrar.py | how one key is registered, found in a list and deleted |
 | undocumented_types.py | key types that must be refused |
 | refused_types.py | why the service refuses a documented key type: requests and judgement |
+| types_refused_at_times.py | key types that are refused at times, and accepted otherwise: requests and judgement |
 | listed.py | what lists of keys show of registrations: judgements |
 | purposes.py | why a request about a key is sent |
 
@@ -75,6 +76,7 @@ from tests.traffic.keys.registrar import (
     keys_with_a_value,
     registration_body,
 )
+from tests.traffic.keys.types_refused_at_times import repeat_types_refused_at_times
 from tests.traffic.keys.undocumented_types import EMPTY, undocumented_types
 from tests.traffic.neighbours import requests_before_registrations
 from tests.traffic.refused_credentials import unauthorized_requests
@@ -136,7 +138,8 @@ def register(traffic: Traffic) -> None:
     """
     profile = traffic.profile
     if not profile.accounts or not profile.pix_keys:
-        traffic.why_not_sent[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
+        missing_in_profile = "pix_keys" if profile.accounts else "accounts"
+        traffic.why_not_sent[_REGISTER] = NOTHING_TO_REGISTER.format(missing_in_profile)
         return
     context = _prepare_steps(traffic)
     for step in _STEPS:
@@ -228,15 +231,15 @@ def _send_keys_without_a_token(context: _StepContext) -> None:
     keys = context.keys_for_wrong_tokens or [context.registrar.synthetic_key()]
     without_header = [_Attempt(key, purpose, NO_HEADER) for key in keys]
     _send_and_delete(context.registrar, without_header, beside_valid_requests=True)
-    keys_but_email = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
-    with_another_token = [_Attempt(key, purpose, WRONG_TOKEN) for key in keys_but_email]
-    _send_and_delete(context.registrar, with_another_token, beside_valid_requests=True)
+    keys_of_other_types = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
+    with_wrong_token = [_Attempt(key, purpose, WRONG_TOKEN) for key in keys_of_other_types]
+    _send_and_delete(context.registrar, with_wrong_token, beside_valid_requests=True)
 
 
 def _send_other_schemes(context: _StepContext) -> None:
     """Send registrations of made-up keys with the valid token under a scheme other than Bearer, such as Digest.
 
-    They are sent only if both of this is true:
+    They are sent only under two conditions:
 
     - The profile permits deletions, because a service may accept them.
     - A selected requirement needs their answers: the one on the scheme, or one on robustness, such as "no server
@@ -248,9 +251,7 @@ def _send_other_schemes(context: _StepContext) -> None:
     registrar = context.registrar
     is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
     if registrar.deletes_keys and is_selected:
-        schemes = permitted_credential_forms(
-            registrar.profile, among=OTHER_SCHEMES
-        )  # those that this profile lets a run send
+        schemes = permitted_credential_forms(registrar.profile, among=OTHER_SCHEMES)
         requests = [UnauthorizedRequest(scheme.name) for scheme in schemes]
         attempts = _with_synthetic_keys(registrar, Registering.OTHER_SCHEME, requests)
         _send_and_delete(registrar, attempts, beside_valid_requests=True)
@@ -439,12 +440,14 @@ def _register_until_enough(context: _StepContext) -> None:
     registrar = context.registrar
     if not registrar.deletes_keys:
         return
+    # Requests that are sent right before a registration, because a service at fault may answer it wrongly then.
     requests_before_single, requests_before_parallel = requests_before_registrations(context.traffic)
     bodies = _bodies_to_send_again(registrar)
     random_registrations: list[Exchange] = []  # their keys are not deleted yet
     while bodies:
-        are_requests_before_sent = not requests_before_single and not requests_before_parallel
-        if are_requests_before_sent:  # from now on several RANDOM keys are registered in one round, which saves rounds
+        are_all_sent_before_registrations = not requests_before_single and not requests_before_parallel
+        if are_all_sent_before_registrations:
+            # From now on several RANDOM keys are registered in one round, which saves rounds.
             most_random = _MOST_RANDOM_KEYS - len(random_registrations)
             bodies = _with_several_random_keys(registrar.log, bodies, most_random)
         answers = _register_round(registrar, bodies, requests_before_single, requests_before_parallel)
@@ -620,6 +623,11 @@ def _ask_why_types_are_refused(context: _StepContext) -> None:
     send_refused_types_again(context.registrar)
 
 
+def _repeat_types_refused_at_times(context: _StepContext) -> None:
+    """Register a key again and again if its type was accepted and also refused: one server may not know the type."""
+    repeat_types_refused_at_times(context.traffic, context.registrar)
+
+
 _STEPS: tuple[Callable[[_StepContext], None], ...] = (
     _register_synthetic_key,  # first, because an account may have room for one more
     _send_keys_without_a_token,
@@ -639,6 +647,7 @@ _STEPS: tuple[Callable[[_StepContext], None], ...] = (
     _learn_keys_that_were_refused_and_registered,
     _clean_up,
     _ask_why_types_are_refused,  # when all types were tried
+    _repeat_types_refused_at_times,  # when each type has all its other answers
     _clean_up,
 )
 """The steps of the scenario, in their order. Each deletes the keys that it registered, if the profile lets it."""
@@ -695,11 +704,11 @@ def _register_and_delete(
     `requests_to_send` returns requests without the valid token, which are sent between the two registrations. It is
     called only if the first registration is granted.
 
-    If the first registration is refused, lists of keys are read, to see whether the key was registered nevertheless.
-    They prove that only if the last list before the first registration could be read, and so shows that the key was
-    absent.
+    If the first registration is refused, lists of keys are read, because a service at fault may have registered the
+    key. They prove that only if the last list before the first registration could be read, and so shows that the key
+    was absent.
     """
-    was_list_readable = registrar.last_list is not None  # of the list before the first registration
+    was_list_readable = registrar.last_list is not None  # the last list before the first registration
     seems_free = registrar.keys.seems_free(key.key)
     purpose = Registering.FIRST_TIME if seems_free else Registering.PERHAPS_REGISTERED
     first_answer = registrar.register(key, purpose)
@@ -710,7 +719,7 @@ def _register_and_delete(
     elif was_list_readable:
         _read_lists_after_refusal(registrar, first_answer)
     is_deleted = registrar.delete_key_of(first_answer)  # also True if the registration was refused
-    # A refused key may be registered nevertheless, by this run or by somebody else. Then it is not free.
+    # Although it was refused, the key may be registered: by this run or by somebody else. Then it is not free.
     return is_deleted and registrar.keys.seems_free(key.key)
 
 
@@ -771,7 +780,7 @@ def _register_random(registrar: Registrar, key: PixKey) -> Text:
                 return RANDOM_LEFT_WITHOUT_KEY_AT
             return RANDOM_LEFT_WITH_KEY_AT.of(name=name_for_commands(registrar.profile))
         answer = registrar.register(body, Registering.FIRST_TIME)
-        if listing is not None:
+        if listing is not None:  # later lists show only in comparison with it that the service made a key
             _read_lists_after_refusal(registrar, answer)
         registrar.delete_key_of(answer)
         if not is_refused_for_its_content(answer):
@@ -796,8 +805,8 @@ def _bodies_for_random(registrar: Registrar, key: PixKey) -> list[dict[str, Any]
 def _read_lists_after_refusal(registrar: Registrar, exchange: Exchange) -> None:
     """Read the list of keys twice if a registration was refused, because the service may have registered the key.
 
-    A refusal such as a 400 or 403 says that nothing was done (REFUSALS_WITHOUT_EFFECT). If two lists show the key
-    nevertheless, the service is at fault. After a conflict (409) or the answer of a gateway the key may be registered
+    A refusal such as a 400 or 403 says that nothing was done (REFUSALS_WITHOUT_EFFECT). If two lists show the key after
+    it, the service is at fault. After a conflict (409) or the answer of a gateway the key may be registered
     rightly, so the lists would prove nothing.
     """
     if refusal_or_failure(exchange) in REFUSALS_WITHOUT_EFFECT:

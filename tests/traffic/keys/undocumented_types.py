@@ -14,10 +14,10 @@ from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 
 NAMES = {
     "PHONE": ("CELULAR", "TELEFONE", "TELEFONO", "CELLPHONE", "MOBILE", "PHON", "PHONE_NUMBER"),
-    "EMAIL": ("E-MAIL", "MAIL", "CORREO", "EMAIL_ADDRESS", "E MAIL", "EMAIL,PHONE", "ＥＭＡＩＬ"),
+    "EMAIL": ("E-MAIL", "MAIL", "CORREO", "EMAIL_ADDRESS", "PIX_EMAIL", "E MAIL", "EMAIL,PHONE", "ＥＭＡＩＬ"),
     "RANDOM": ("IBAN", "ALEATORIA", "CHAVE_ALEATORIA", "RANDOM_KEY"),
-    "CNPJ": ("TAX_ID",),
-    "CPF": ("DOCUMENTO", "CPF_CNPJ", f"{SYNTHETIC_PREFIX}type"),
+    "CNPJ": ("TAX_ID", "TAX_CNPJ"),
+    "CPF": ("DOCUMENTO", "CPF_CNPJ", "TAX_CPF", f"{SYNTHETIC_PREFIX}type"),
 }
 """By documented type, other names of it: in Portuguese, Spanish and English, with a prefix or a suffix, with a blank
 inside, cut short, as the first of two, and in wide letters. The last one is no word at all.

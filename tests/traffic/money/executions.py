@@ -102,8 +102,8 @@ def executed_and_refused(log: Log) -> list[Exchange]:
     """
     prepared = log.of(EXECUTE, Execution.PREPARED, Execution.PREPARED_WITH_EXTRA_PARTS)
     wrong_tokens = _wrong_tokens_by_code(log)
-    sent_once = [execution for execution in prepared if _transaction_code_of(execution) not in wrong_tokens]
-    return list(filter(is_refused_and_done, sent_once))
+    without_wrong_token = [execution for execution in prepared if _transaction_code_of(execution) not in wrong_tokens]
+    return list(filter(is_refused_and_done, without_wrong_token))
 
 
 def is_refused_and_done(execution: Exchange) -> bool:
@@ -125,7 +125,7 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
     tokens first, and with the valid token last. In two cases wrong tokens are not the reason for the refusal of a code:
 
     - The service executed other codes after the same wrong tokens. So these tokens are harmless.
-    - The service refused a code in the same way that was never sent with a wrong token. For example, it executes
+    - A code that was never sent with a wrong token was refused in the same way. For example, the service executes
       nothing at night.
     """
     refused = _refused_after_wrong_tokens(log)
@@ -133,17 +133,18 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
         return []
     wrong_tokens = _wrong_tokens_by_code(log)
     harmless_tokens = _wrong_tokens_before_a_success(log)
-    without_wrong_token = [
-        answer for answer in answers_to_real_codes(log) if _transaction_code_of(answer) not in wrong_tokens
+    refused_without_wrong_token = [
+        execution
+        for execution in answers_to_real_codes(log)
+        if _transaction_code_of(execution) not in wrong_tokens and refusal_or_failure(execution) is not None
     ]
-    refused_anyway = [answer for answer in without_wrong_token if refusal_or_failure(answer) is not None]
     spent = []
-    for answer in refused:
-        tokens_of_code = wrong_tokens[_transaction_code_of(answer)]
+    for execution in refused:
+        tokens_of_code = wrong_tokens[_transaction_code_of(execution)]
         had_only_harmless_tokens = tokens_of_code.issubset(harmless_tokens)
-        is_refused_anyway = any(indistinguishable(answer, reference) for reference in refused_anyway)
-        if not had_only_harmless_tokens and not is_refused_anyway:
-            spent.append(answer)
+        is_refused_in_any_case = any(indistinguishable(execution, other) for other in refused_without_wrong_token)
+        if not had_only_harmless_tokens and not is_refused_in_any_case:
+            spent.append(execution)
     return spent
 
 

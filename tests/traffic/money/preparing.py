@@ -118,7 +118,8 @@ def prepare_unusual_transfer(
     plan = profile.transactions.prepare
     body = filled_body(plan.json, profile) if plan else None
     unusual_body = _made_unusual(body, unusual)
-    if plan is None or unusual_body == body:
+    has_no_such_member = unusual_body == body  # for example, no text that could be left out
+    if plan is None or has_no_such_member:
         return None
     exchange = client.send(plan.operation, json=unusual_body, purpose=purpose)
     _learn_code(client, profile, plan, exchange)
@@ -244,7 +245,7 @@ def filled_body(body: Any, profile: Profile, number_of_payee: int = 0) -> Any:
     for key in profile.pix_keys:
         if key.key:
             first_of_type.setdefault(key.type, key)
-    payees = list(first_of_type.values()) or [PixKey("", "")]
+    payees = list(first_of_type.values()) or [PixKey("", "")]  # without a key, {key} and {type} become empty
     payee = payees[number_of_payee % len(payees)]
     account = next(iter(profile.accounts), "")
     return fill(body, account=account, key=payee.key, type=payee.type)

@@ -96,9 +96,8 @@ def execute_twice(
     answered.
     """
     guard = client.door.guard
-    preparations = prepare_executable_transfers(
-        client, profile, min(1, guard.count_possible_executions()), Repetition.EXECUTED_TWICE
-    )
+    number_of_transfers = min(1, guard.count_possible_executions())  # 0 if no execution is permitted any more
+    preparations = prepare_executable_transfers(client, profile, number_of_transfers, Repetition.EXECUTED_TWICE)
     code = next(iter(guard.prepared.codes_of(preparations)), None)
     if code is None:
         return None

@@ -69,9 +69,8 @@ def send_without_token_at_the_start(traffic: Traffic) -> None:
     for sender in _senders(traffic):
         for _ in range(REQUESTS_AT_THE_START):
             answer = sender.send_without_token(NO_STAND_IN, Trust.AT_THE_START)
-            if is_temporary(
-                answer
-            ):  # after more requests the service might lock the run out, before it sends its codes
+            # After more requests the service might lock the run out, before the run has sent its codes.
+            if is_temporary(answer):
                 break
 
 
@@ -92,20 +91,29 @@ def send_stand_ins(traffic: Traffic) -> None:
     for sender in senders:
         sender.compare_first_series_with_the_token()
     refusing = [sender for sender in senders if are_all_refused_in_first_series(traffic.log, sender.operation)]
-    secrets = traffic.client.door.secrets
-    cookies = cookies_of(traffic.log, traffic.profile)  # those that the service set, or made-up ones
-    set_by_the_service = [value for _, value in cookies if SYNTHETIC_PREFIX not in value]
-    secrets.learn_secret("session cookie", *set_by_the_service)  # so that no report shows them
-    to_send: list[tuple[_Sender, StandIn]] = []
-    for sender in refusing:
-        all_stand_ins = stand_ins(sender.operation, traffic.profile, secrets.token(), cookies)
-        to_send += [(sender, stand_in) for stand_in in sender.stand_ins_within_the_limit(all_stand_ins)]
+    to_send = _stand_ins_to_send(traffic, refusing)
     sends = [partial(sender.send_without_token, stand_in, Trust.STAND_IN) for sender, stand_in in to_send]
     answers = traffic.together.send_all(sends)
     for (sender, stand_in), answer in zip(to_send, answers, strict=True):
         sender.send_more_after(stand_in, answer)
     for sender in refusing:
         sender.send_again_after_the_start()
+
+
+def _stand_ins_to_send(traffic: Traffic, senders: list[_Sender]) -> list[tuple[_Sender, StandIn]]:
+    """The stand-ins that each of these senders sends, as far as limits.wrong_tokens permits them.
+
+    A stand-in is what some services trust instead of a token, such as a header or a session cookie.
+    """
+    secrets = traffic.client.door.secrets
+    cookies = cookies_of(traffic.log, traffic.profile)  # those that the service set, or made-up ones
+    set_by_the_service = [value for _, value in cookies if SYNTHETIC_PREFIX not in value]
+    secrets.learn_secret("session cookie", *set_by_the_service)  # so that no report shows them
+    to_send: list[tuple[_Sender, StandIn]] = []
+    for sender in senders:
+        all_stand_ins = stand_ins(sender.operation, traffic.profile, secrets.token(), cookies)
+        to_send += [(sender, stand_in) for stand_in in sender.stand_ins_within_the_limit(all_stand_ins)]
+    return to_send
 
 
 def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
@@ -170,9 +178,10 @@ class _Sender:
             self._send(Trust.WITH_THE_TOKEN, key_type_of(answer))
 
     def _send(self, purpose: Trust, key_type: str, **options: Any) -> Exchange:
-        """Send an execution of a synthetic code, or a registration at a synthetic account.
+        """Send an execution of a made-up (synthetic) code, or a registration of a made-up key at a made-up account.
 
-        If the service registers the key nevertheless, it is deleted. `options` are those of `Client.send`.
+        A service that trusts something else than the token may register the key; then it is deleted. `purpose` says for
+        which question the request is sent. `options` are those of `Client.send`, such as a wrong `credential`.
         """
         if self.operation == "executePix":
             return self._client.send(self.operation, synthetic(), purpose=purpose, **options)
@@ -208,7 +217,7 @@ class _Sender:
             self._send_with_the_token(answer)
         if are_only_some_refused_in_first_series(self._log, self.operation):
             for number in range(TIMES_SENT_AGAIN):
-                self.send_series(reads=1 + number % 3)
+                self.send_series(reads=1 + number % 3)  # 1, 2, 3, 1, 2
 
     def send_again_after_the_start(self) -> None:
         """Send requests without a token again if those in the first second of the run may have been let in.
@@ -244,12 +253,12 @@ class _Sender:
         A stand-in is what some services trust instead of a token, such as a group of headers. It is let in if a request
         with it is answered as if it had the valid token.
 
-        | the answer is | what is sent |
+        | answer to the stand-in | what is sent |
         |---|---|
-        | missing, or enough stand-ins are proved | nothing |
-        | that to a request without any token (the usual refusal) | nothing more than a request with the token |
-        | that to the valid token | each part of the stand-in; if no part is let in, the stand-in is proved as a whole |
-        | another refusal | each part of the stand-in: one part may be refused before the service looks at the others |
+        | none; or enough stand-ins are proved already | nothing |
+        | the same as without any token (the usual refusal) | a request with the token, and nothing more |
+        | the same as with the token | each part of the stand-in; if no part is let in, the proof for the whole one |
+        | another refusal | each part: one may be refused before the service looks at the others |
 
         A part is, for example, one half of the headers.
         """
@@ -294,7 +303,7 @@ class _Sender:
         send = partial(self.send_without_token, stand_in, Trust.STAND_IN_AGAIN)
         self._send_in_order_of_proof(stand_in.key_type, send)
         if not is_stand_in_proved_by_last_answers(self._log, self.operation) and self._together.may_send_several:
-            self._send_in_order_of_proof(stand_in.key_type, partial(self._send_beside, send))
+            self._send_in_order_of_proof(stand_in.key_type, partial(self._send_with_companion, send))
         if is_stand_in_proved_by_last_answers(self._log, self.operation):
             self._client.send("listAccounts", purpose=Trust.READ_WITH_STAND_IN, **_options_for(stand_in))
 
@@ -309,10 +318,11 @@ class _Sender:
             if not is_as_expected_if_let_in(answer, self._log):
                 return
 
-    def _send_beside(self, send: Callable[[], Exchange]) -> Exchange:
-        """Send a request at the same moment as a valid one that does nothing, and return the exchange of the former.
+    def _send_with_companion(self, send: Callable[[], Exchange]) -> Exchange:
+        """Send a request at the same moment as a companion, and return the exchange of the request.
 
-        Some services accept a request without the valid token while a valid one is under way.
+        A companion is a valid request that does nothing. Some services accept a request without the valid token while a
+        valid one is under way.
         """
         [answer] = self._together.send_each_with_a_companion(self.operation, send)
         return answer

@@ -217,8 +217,8 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
 def _unusual_spellings(operation: str, profile: Profile) -> list[StandIn]:
     """Requests without a token that are written in an unusual way, such as with HTTP/1.0, but with the documented path.
 
-    Some services do not check the token of such a request. None on a sandbox, because there they are sent with real
-    codes and keys.
+    Some services do not check the token of such a request. Empty on a sandbox, because there such requests are sent
+    with real codes and keys.
     """
     ways = ways_with_the_documented_path(has_a_body=operation == "registerPixKey")
     return [] if profile.is_sandbox else [StandIn(name=way) for way in ways]

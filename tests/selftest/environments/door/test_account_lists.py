@@ -38,6 +38,10 @@ class ListHistory:
         self.usable_list = self.lists.note_list(self._numbered(exchange, account))
         return self
 
+    def list_is_empty(self, **changes):
+        """Note a list that shows no key. `changes` are arguments of `list_shows`, such as `account`."""
+        return self.list_shows(**changes)
+
     def delete(self, *keys, status=200):
         """Note a deletion whose body names these keys."""
         exchange = answer("deletePixKey", {"code": 0, "data": {}}, status=status, sent={"pixKeys": [*keys]})
@@ -50,7 +54,7 @@ class ListHistory:
         return self
 
     def begin_changes(self):
-        """From here on the run has changed a key."""
+        """From here on the run has changed a key, so no later list shows the keys before the run."""
         self.lists.run_may_have_changed_keys = True
         return self
 
@@ -131,7 +135,7 @@ def test_a_refused_list_shows_no_keys(status):
 
     The keys before the run stay known from the first list.
     """
-    history = ListHistory().list_shows(OLD_KEY).list_shows(status=status)
+    history = ListHistory().list_shows(OLD_KEY).list_is_empty(status=status)
 
     assert history.usable_list is None
     assert history.lists.last == {ACCOUNT: None}
@@ -184,7 +188,8 @@ def test_an_email_address_is_no_key_that_a_service_made():
 
     Any other text that no earlier list showed may be one.
     """
-    lists, number_of_registration = ListHistory().list_shows().lists, 2
+    lists = ListHistory().list_is_empty().lists
+    number_of_registration = 2  # the empty list is request 1
 
     assert lists.may_be_random_key_made_since("never-shown", number_of_registration)
     assert not lists.may_be_random_key_made_since("new@bank.example", number_of_registration)
@@ -195,7 +200,8 @@ def test_a_text_in_a_refused_list_may_still_be_made_later():
 
     So request 2, a registration, may make a key with this text.
     """
-    lists, number_of_registration = ListHistory().list_shows("made-1", status=400).lists, 2
+    lists = ListHistory().list_shows("made-1", status=400).lists
+    number_of_registration = 2
 
     assert lists.may_be_random_key_made_since("made-1", number_of_registration)
 
@@ -234,8 +240,8 @@ def test_a_key_that_has_vanished_stays_so():
     """After two lists without any key, a third one shows both keys again. The run still reports that they had vanished."""
     history = ListHistory().list_shows(OLD_KEY, SECOND_OLD_KEY).begin_changes()
     history.list_shows(SECOND_OLD_KEY).list_shows(SECOND_OLD_KEY)
-    after_second_key_is_missing_once = history.list_shows().vanished
-    after_second_key_is_missing_twice = history.list_shows().vanished
+    after_second_key_is_missing_once = history.list_is_empty().vanished
+    after_second_key_is_missing_twice = history.list_is_empty().vanished
     after_both_are_listed_again = history.list_shows(OLD_KEY, SECOND_OLD_KEY).vanished
 
     assert after_second_key_is_missing_once == {OLD_KEY}
@@ -245,7 +251,7 @@ def test_a_key_that_has_vanished_stays_so():
 
 def test_a_key_that_one_list_lacks_and_the_next_one_shows_has_not_vanished():
     """Two lists lack the key that was there before the run, but a list between them shows it."""
-    history = ListHistory().list_shows(OLD_KEY).begin_changes().list_shows().list_shows(OLD_KEY).list_shows()
+    history = ListHistory().list_shows(OLD_KEY).begin_changes().list_is_empty().list_shows(OLD_KEY).list_is_empty()
 
     assert history.vanished == set()
 
@@ -256,8 +262,8 @@ def test_a_key_has_vanished_only_if_two_lists_of_its_own_account_lack_it():
     Only a second list of the other account shows that the key of that account has vanished.
     """
     history = ListHistory().list_shows(OLD_KEY).list_shows(SECOND_OLD_KEY, account=OTHER_ACCOUNT).begin_changes()
-    after_a_list_of_each = history.list_shows().list_shows(account=OTHER_ACCOUNT).vanished
-    after_a_second_list_of_the_other = history.list_shows(account=OTHER_ACCOUNT).vanished
+    after_a_list_of_each = history.list_is_empty().list_is_empty(account=OTHER_ACCOUNT).vanished
+    after_a_second_list_of_the_other = history.list_is_empty(account=OTHER_ACCOUNT).vanished
 
     assert after_a_list_of_each == set()
     assert after_a_second_list_of_the_other == {SECOND_OLD_KEY}
@@ -273,7 +279,7 @@ def test_a_key_that_a_deletion_named_has_not_vanished(named_key):
     taken it, too.
     """
     history = ListHistory().list_shows(OLD_KEY, SECOND_OLD_KEY).begin_changes()
-    history.delete("never-existed@bank.example", named_key).list_shows().list_shows()
+    history.delete("never-existed@bank.example", named_key).list_is_empty().list_is_empty()
 
     assert history.vanished == {OLD_KEY}
     assert history.a_deletion_may_have_taken_them
@@ -290,7 +296,7 @@ def test_a_masked_key_that_a_deletion_may_have_named_has_not_vanished(masked_key
     If its visible characters fit the deleted key, it is that key. Otherwise it is another key, which has vanished.
     """
     history = ListHistory().list_shows(masked_key).delete("second@bank.example").begin_changes()
-    history.list_shows().list_shows()
+    history.list_is_empty().list_is_empty()
     something_has_vanished = history.vanished != set()
 
     assert something_has_vanished is has_vanished
@@ -299,7 +305,7 @@ def test_a_masked_key_that_a_deletion_may_have_named_has_not_vanished(masked_key
 def test_a_deletion_did_not_take_a_key_that_a_list_shows_after_it():
     """A deletion did not take a key that a list still shows after it. The key vanishes only later."""
     history = ListHistory().list_shows(OLD_KEY).begin_changes()
-    history.delete(NEW_KEY).list_shows(OLD_KEY).list_shows().list_shows()
+    history.delete(NEW_KEY).list_shows(OLD_KEY).list_is_empty().list_is_empty()
 
     assert history.vanished == {OLD_KEY}
     assert not history.a_deletion_may_have_taken_them
@@ -308,7 +314,7 @@ def test_a_deletion_did_not_take_a_key_that_a_list_shows_after_it():
 def test_a_deletion_may_have_taken_a_key_that_no_list_shows_after_it():
     """A deletion of another key may have taken a key that no list shows after it."""
     history = ListHistory().list_shows(OLD_KEY).begin_changes()
-    history.list_shows(OLD_KEY).delete(NEW_KEY).list_shows().list_shows()
+    history.list_shows(OLD_KEY).delete(NEW_KEY).list_is_empty().list_is_empty()
 
     assert history.vanished == {OLD_KEY}
     assert history.a_deletion_may_have_taken_them
@@ -316,7 +322,7 @@ def test_a_deletion_may_have_taken_a_key_that_no_list_shows_after_it():
 
 def test_without_a_list_from_before_the_run_no_key_has_vanished():
     """Nobody knows which keys the account had, so two empty lists show nothing."""
-    history = ListHistory().begin_changes().list_shows().list_shows()
+    history = ListHistory().begin_changes().list_is_empty().list_is_empty()
     missing_keys = history.lists.keys_missing_from(history.usable_list, ACCOUNT)
 
     assert history.vanished == set()
@@ -331,7 +337,7 @@ def test_without_a_list_from_before_the_run_no_key_has_vanished():
 def test_no_key_has_vanished_if_a_list_has_more_pages(more_before, more_afterwards):
     """Two lists lack the old key. But a list with `hasMore: true` may have it on another page."""
     history = ListHistory().list_shows(OLD_KEY, hasMore=more_before).begin_changes()
-    history.list_shows(hasMore=more_afterwards).list_shows(hasMore=more_afterwards)
+    history.list_is_empty(hasMore=more_afterwards).list_is_empty(hasMore=more_afterwards)
 
     assert history.vanished == set()
 
@@ -375,6 +381,6 @@ def test_on_a_sandbox_a_deletion_without_a_key_may_delete_all_keys(
     then. A refused deletion, or one that names another key, does not explain that the old key is gone.
     """
     history = ListHistory(is_sandbox=is_sandbox).list_shows(OLD_KEY).begin_changes()
-    history.delete(*named_keys, status=status_of_deletion).list_shows().list_shows()
+    history.delete(*named_keys, status=status_of_deletion).list_is_empty().list_is_empty()
 
     assert history.vanished == vanished

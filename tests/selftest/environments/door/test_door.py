@@ -56,7 +56,7 @@ def test_a_note_names_all_operations_that_are_cut_short_for_its_reason(manual_ru
     A note about the set-up of the run names no operation.
     """
     for operation in ("executePix", "registerPixKey"):
-        manual_run.door.note(NoteSubject.CUT, "locked out", operation)
+        manual_run.door.note(NoteSubject.NOT_ALL_SENT, "locked out", operation)
     manual_run.door.note(NoteSubject.SET_UP, "look at the list")
 
     assert manual_run.door.unsent == {"locked out": {"executePix", "registerPixKey"}}

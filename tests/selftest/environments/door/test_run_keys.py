@@ -1,7 +1,7 @@
 """What a run registers: which keys are still to be cleaned up (deleted at the end of the run), and why.
 
 `History` gives the keys of a run one request with its answer after the other. `list_shows(key, …)` is an answer to GET
-/v1/pix/keys/{accountId} that shows these keys and no others.
+/v1/pix/keys/{accountId} that shows these keys and no others, `list_is_empty()` is one that shows no key.
 """
 
 from dataclasses import replace
@@ -61,8 +61,10 @@ class History:
     def register(
         self, key, *, key_type="EMAIL", account=ACCOUNT, status=200, body=None, result=REGISTRATION_RESULT, failure=None
     ):
-        """A registration and its answer. `body` takes the place of the documented body; with `failure` it got no
-        answer."""
+        """A registration and its answer, which has the member `data` with this `result`.
+
+        `body` is sent in the place of the documented body. With a `failure`, such as a time-out, there is no answer.
+        """
         sent = body or {"account": account, "pixKeyType": key_type, "pixKey": key}
         changes = {"response": None, "failure": Failure(failure, "no answer")} if failure else {}
         return self._send("registerPixKey", "POST", account, sent, {"code": 0, "data": result}, status, **changes)
@@ -76,6 +78,10 @@ class History:
         body = {"code": 0, "data": data}
         changes = {"credential": credential, "beside": beside}
         return self._send("listPixKeys", "GET", account + query, None, body, status, **changes)
+
+    def list_is_empty(self, **changes):
+        """A list of keys that shows no key. `changes` are arguments of `list_shows`, such as `account`."""
+        return self.list_shows(**changes)
 
     def delete(self, key, *, account=ACCOUNT, status=200):
         """A deletion that names this key, and its answer."""
@@ -102,9 +108,14 @@ class History:
         return self
 
     def _send(self, operation, method, account, sent, answered, status, **changes):
+        """Give the keys of the run a request with the body `sent` and its answer with the body `answered`.
+
+        `recording` writes to the key record before and after its block. Inside the block the request is on the wire.
+        """
         self.number_of_last_request += 1
         url = f"http://127.0.0.1/v1/pix/keys/{account}"
-        sending = Sending(requests.Request(method, url, json=sent).prepare(), Intent(operation, valid=True))
+        request = requests.Request(method, url, json=sent).prepare()
+        sending = Sending(request, Intent(operation, valid=True))
         exchange = answer(operation, answered, status=status)
         changes = {"request": sending.plain_request, "number": self.number_of_last_request, **changes}
         sending.exchange = replace(exchange, **changes)
@@ -118,12 +129,12 @@ class History:
         return self.keys.not_cleaned_up()
 
     @property
-    def states(self):
+    def states_to_clean_up(self):
         """The state of each key that is to be cleaned up, by the value of the key."""
         return {key.value: key.state for key in self.keys_to_clean_up}
 
     @property
-    def accounts_and_states(self):
+    def accounts_and_states_to_clean_up(self):
         """The account and the state of each key that is to be cleaned up."""
         return [(key.account, key.state) for key in self.keys_to_clean_up]
 
@@ -174,8 +185,8 @@ def test_a_registration_without_a_connection_changes_nothing():
         .register(MADE_UP_KEY, failure=FailureKind.NO_CONNECTION)
     )
 
-    assert only_without_connection.states == {}
-    assert after_an_earlier_one.states == {MADE_UP_KEY: KeyState.MAYBE}
+    assert only_without_connection.states_to_clean_up == {}
+    assert after_an_earlier_one.states_to_clean_up == {MADE_UP_KEY: KeyState.MAYBE}
 
 
 @pytest.mark.parametrize(
@@ -200,9 +211,9 @@ def test_a_list_of_another_account_does_not_show_that_a_refused_key_is_not_regis
 
     Here the list of another account lacks it, which says nothing.
     """
-    history = History().list_shows().register(MADE_UP_KEY, status=422).list_shows(account=MADE_UP_ACCOUNT)
+    history = History().list_is_empty().register(MADE_UP_KEY, status=422).list_is_empty(account=MADE_UP_ACCOUNT)
 
-    assert history.states == {MADE_UP_KEY: KeyState.REFUSED}
+    assert history.states_to_clean_up == {MADE_UP_KEY: KeyState.REFUSED}
 
 
 def test_a_list_that_is_read_beside_another_request_is_not_used():
@@ -212,9 +223,9 @@ def test_a_list_that_is_read_beside_another_request_is_not_used():
     still counts as one from before the run.
     """
     history = History().list_shows(KEY_MADE_BY_SERVICE).register(MADE_UP_KEY, status=422)
-    history.list_shows(beside=1)
+    history.list_is_empty(beside=1)
 
-    assert history.states == {MADE_UP_KEY: KeyState.REFUSED}
+    assert history.states_to_clean_up == {MADE_UP_KEY: KeyState.REFUSED}
     assert history.keys.was_there_before(KEY_MADE_BY_SERVICE)
 
 
@@ -239,18 +250,18 @@ MASKED_PROFILE_KEY = "qa***@bank.example"
     "history",
     [
         History(profile_keys=(PixKey("EMAIL", PROFILE_KEY),))
-        .list_shows()
+        .list_is_empty()
         .register(PROFILE_KEY)
         .list_shows(PROFILE_KEY),
         History().list_shows(PROFILE_KEY).register(PROFILE_KEY).list_shows(PROFILE_KEY),
         History().list_shows(PROFILE_KEY.upper()).register(PROFILE_KEY).list_shows(PROFILE_KEY),
         History().register(PROFILE_KEY).list_shows(PROFILE_KEY),
         History().list_shows(MASKED_PROFILE_KEY).register(PROFILE_KEY).list_shows(PROFILE_KEY),
-        History().list_shows(hasMore=True).register(PROFILE_KEY).list_shows(PROFILE_KEY),
-        History().list_shows().register(PROFILE_KEY).list_shows(MASKED_PROFILE_KEY),
-        History().list_shows().register(PROFILE_KEY).list_shows(),
-        History().list_shows().register(PROFILE_KEY).list_shows(PROFILE_KEY, status=503),
-        History(key_at=None).list_shows().register(PROFILE_KEY).list_shows(PROFILE_KEY),
+        History().list_is_empty(hasMore=True).register(PROFILE_KEY).list_shows(PROFILE_KEY),
+        History().list_is_empty().register(PROFILE_KEY).list_shows(MASKED_PROFILE_KEY),
+        History().list_is_empty().register(PROFILE_KEY).list_is_empty(),
+        History().list_is_empty().register(PROFILE_KEY).list_shows(PROFILE_KEY, status=503),
+        History(key_at=None).list_is_empty().register(PROFILE_KEY).list_shows(PROFILE_KEY),
     ],
     ids=[
         "the profile does not call it disposable",
@@ -276,7 +287,7 @@ def test_a_key_of_the_profile_is_not_deleted_if_lists_leave_a_doubt(history):
 
 def test_a_made_up_key_may_be_deleted_unless_it_was_there_before_the_run():
     """A key that the suite made up belongs to nobody, so no list has to show that the run registered it."""
-    registered_by_run = History().list_shows().register(MADE_UP_KEY)
+    registered_by_run = History().list_is_empty().register(MADE_UP_KEY)
     there_before = History().list_shows(MADE_UP_KEY)
 
     assert registered_by_run.keys.may_be_deleted(MADE_UP_KEY)
@@ -302,7 +313,7 @@ def test_a_key_that_a_service_may_read_as_another_one_is_not_deleted(key):
     [
         (History(is_sandbox=True).register(PROFILE_KEY), True),
         (History(is_sandbox=True).register(PROFILE_KEY, status=400), False),
-        (History(is_sandbox=True).list_shows().register(PROFILE_KEY, status=400), True),
+        (History(is_sandbox=True).list_is_empty().register(PROFILE_KEY, status=400), True),
     ],
     ids=["registered, without a list", "refused, without a list", "refused, absent from a list before"],
 )
@@ -320,17 +331,17 @@ def test_on_a_sandbox_a_list_or_a_success_is_enough_to_delete_a_key_of_the_profi
 @pytest.mark.parametrize(
     ("history", "states"),
     [
-        (History().list_shows().register(PROFILE_KEY), [KeyState.REGISTERED]),
-        (History().list_shows().register(PROFILE_KEY, status=400), [KeyState.REFUSED]),
-        (History().list_shows().register(PROFILE_KEY, status=400).list_shows(), []),
-        (History().list_shows().register(PROFILE_KEY, status=400).list_shows(PROFILE_KEY), [KeyState.MAYBE]),
-        (History().list_shows().register(PROFILE_KEY, status=504), [KeyState.MAYBE]),
-        (History().list_shows().register(PROFILE_KEY).delete(PROFILE_KEY), []),
-        (History().list_shows().register(PROFILE_KEY).delete("other@bank.example"), [KeyState.REGISTERED]),
-        (History().list_shows().register(PROFILE_KEY).delete(PROFILE_KEY, status=404), [KeyState.REGISTERED]),
-        (History().list_shows().register(PROFILE_KEY, status=400).delete(PROFILE_KEY, status=404), []),
+        (History().list_is_empty().register(PROFILE_KEY), [KeyState.REGISTERED]),
+        (History().list_is_empty().register(PROFILE_KEY, status=400), [KeyState.REFUSED]),
+        (History().list_is_empty().register(PROFILE_KEY, status=400).list_is_empty(), []),
+        (History().list_is_empty().register(PROFILE_KEY, status=400).list_shows(PROFILE_KEY), [KeyState.MAYBE]),
+        (History().list_is_empty().register(PROFILE_KEY, status=504), [KeyState.MAYBE]),
+        (History().list_is_empty().register(PROFILE_KEY).delete(PROFILE_KEY), []),
+        (History().list_is_empty().register(PROFILE_KEY).delete("other@bank.example"), [KeyState.REGISTERED]),
+        (History().list_is_empty().register(PROFILE_KEY).delete(PROFILE_KEY, status=404), [KeyState.REGISTERED]),
+        (History().list_is_empty().register(PROFILE_KEY, status=400).delete(PROFILE_KEY, status=404), []),
         (
-            History().list_shows().register(PROFILE_KEY).delete(PROFILE_KEY).list_shows(PROFILE_KEY),
+            History().list_is_empty().register(PROFILE_KEY).delete(PROFILE_KEY).list_shows(PROFILE_KEY),
             [KeyState.STILL_LISTED],
         ),
         (History().list_shows(PROFILE_KEY).register(PROFILE_KEY), []),
@@ -362,9 +373,9 @@ def test_a_registered_key_that_no_list_shows_is_reported_as_perhaps_registered_l
 
     The report then says that the key is perhaps registered later (LATER), because a service may be slow.
     """
-    history = History().list_shows().register(MADE_UP_KEY).list_shows().end_run()
+    history = History().list_is_empty().register(MADE_UP_KEY).list_is_empty().end_run()
 
-    assert history.states == {MADE_UP_KEY: KeyState.LATER}
+    assert history.states_to_clean_up == {MADE_UP_KEY: KeyState.LATER}
 
 
 def test_a_key_has_vanished_only_if_two_lists_in_a_row_lack_it():
@@ -372,8 +383,10 @@ def test_a_key_has_vanished_only_if_two_lists_in_a_row_lack_it():
 
     One list alone may lag behind. The deletion of another key may have taken it, which is what the run reports.
     """
-    after_one_list = History().list_shows(CUSTOMER_KEY, PROFILE_KEY).delete(PROFILE_KEY).list_shows()
-    after_two_lists = History().list_shows(CUSTOMER_KEY, PROFILE_KEY).delete(PROFILE_KEY).list_shows().list_shows()
+    after_one_list = History().list_shows(CUSTOMER_KEY, PROFILE_KEY).delete(PROFILE_KEY).list_is_empty()
+    after_two_lists = (
+        History().list_shows(CUSTOMER_KEY, PROFILE_KEY).delete(PROFILE_KEY).list_is_empty().list_is_empty()
+    )
 
     assert after_one_list.vanished_keys == set()
     assert after_two_lists.vanished_keys == {CUSTOMER_KEY}
@@ -387,7 +400,7 @@ def test_a_key_that_a_list_shows_again_has_not_vanished():
         .list_shows(CUSTOMER_KEY)
         .delete(PROFILE_KEY)
         .list_shows(CUSTOMER_KEY)
-        .list_shows()
+        .list_is_empty()
         .list_shows(CUSTOMER_KEY)
     )
 
@@ -403,8 +416,8 @@ def test_no_key_has_vanished_if_the_lists_have_more_pages():
         History()
         .list_shows(CUSTOMER_KEY)
         .delete(PROFILE_KEY)
-        .list_shows(next="/v1/pix/keys?page=2")
-        .list_shows(next="/v1/pix/keys?page=2")
+        .list_is_empty(next="/v1/pix/keys?page=2")
+        .list_is_empty(next="/v1/pix/keys?page=2")
     )
 
     assert history.vanished_keys == set()
@@ -419,7 +432,7 @@ def test_a_registration_is_in_the_record_before_it_is_sent(history):
 
     If the run is killed in between, a later run reads the record (a file) and can delete the key.
     """
-    history.list_shows().register(MADE_UP_KEY)
+    history.list_is_empty().register(MADE_UP_KEY)
 
     assert history.events_while_on_the_wire == [MAYBE]
     assert history.events_in_record == [REGISTERED]
@@ -427,7 +440,7 @@ def test_a_registration_is_in_the_record_before_it_is_sent(history):
 
 def test_a_deleted_key_leaves_the_record(history):
     """The key record (a file) has the keys that a later run is to delete, so a deleted key is not in it any more."""
-    history.list_shows().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY)
+    history.list_is_empty().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY)
 
     assert history.events_in_record == []
 
@@ -451,16 +464,17 @@ def test_a_key_of_the_profile_is_recorded_as_registered_only_if_a_list_before_la
 
 
 def test_a_key_that_was_there_before_the_run_is_not_recorded(history):
-    """The list shows the key before its registration. So it belongs to the operator, and the run is not to delete it.
+    """The list shows the key before its registration. So somebody uses the key, and the run must not delete it.
 
-    It is neither in the key record (a file for later runs) nor among the keys to clean up, and no key of the run belongs
-    to the registration (`key_of` gives None).
+    The key is neither in the key record (a file for later runs) nor among the keys to clean up. `key_of` finds the key
+    that a request registered, and here it finds none.
     """
     history.list_shows(PROFILE_KEY).register(PROFILE_KEY)
-    key_of_registration = history.keys.key_of(exchange_with_number(history.number_of_last_request))
+    registration = exchange_with_number(history.number_of_last_request)
+    key_of_registration = history.keys.key_of(registration)
 
     assert history.events_in_record == []
-    assert history.states == {}
+    assert history.states_to_clean_up == {}
     assert key_of_registration is None
     assert history.keys.was_there_before(PROFILE_KEY)
 
@@ -470,9 +484,9 @@ def test_without_a_key_record_a_run_still_knows_its_keys():
 
     The run knows the keys of its profile that have a value, and the key that it registered.
     """
-    history = History(None, profile_keys=PROFILE_KEYS).list_shows().register(MADE_UP_KEY)
+    history = History(None, profile_keys=PROFILE_KEYS).list_is_empty().register(MADE_UP_KEY)
 
-    assert history.states == {MADE_UP_KEY: KeyState.REGISTERED}
+    assert history.states_to_clean_up == {MADE_UP_KEY: KeyState.REGISTERED}
     assert [key.key for key in history.keys.keys_of_runs()] == [PROFILE_KEY, PROFILE_CPF, MADE_UP_KEY]
 
 
@@ -481,7 +495,7 @@ def test_random_keys_of_unknown_value_share_a_line_of_the_record(history):
 
     When the value of the first one is learned, that key gets a line of its own.
     """
-    history.list_shows().register("", key_type="RANDOM").register("", key_type="RANDOM")
+    history.list_is_empty().register("", key_type="RANDOM").register("", key_type="RANDOM")
     values_before = history.values_in_record
     first_key, _ = history.keys_to_clean_up
     history.learn_value(first_key, "made-1")
@@ -495,7 +509,7 @@ def test_the_shared_line_of_random_keys_stays_until_the_last_of_them_is_known_an
 
     The values are learned one after the other, and each key is deleted as soon as its value is known.
     """
-    history.list_shows().register("", key_type="RANDOM").register("", key_type="RANDOM")
+    history.list_is_empty().register("", key_type="RANDOM").register("", key_type="RANDOM")
     first_key, second_key = history.keys_to_clean_up
     history.learn_value(first_key, "made-1").delete("made-1")
     values_after_first_deletion = history.values_in_record
@@ -519,17 +533,17 @@ def test_a_key_of_the_profile_anywhere_in_a_body_counts_as_registered(body, hist
 
     So the run has to clean it up, and no later list counts as one from before the run.
     """
-    history.list_shows().register(None, body=body)
+    history.list_is_empty().register(None, body=body)
 
-    assert history.states == {PROFILE_KEY: KeyState.REGISTERED}
+    assert history.states_to_clean_up == {PROFILE_KEY: KeyState.REGISTERED}
     assert history.keys.lists.run_may_have_changed_keys
 
 
 def test_a_json_number_can_be_a_key_of_the_profile(history):
     """The digits of the number in the body are compared with the text of the key in the profile."""
-    history.list_shows().register(int(PROFILE_CPF), key_type="CPF")
+    history.list_is_empty().register(int(PROFILE_CPF), key_type="CPF")
 
-    assert history.states == {PROFILE_CPF: KeyState.REGISTERED}
+    assert history.states_to_clean_up == {PROFILE_CPF: KeyState.REGISTERED}
 
 
 def test_a_made_up_key_counts_once_for_each_account_at_which_it_is_registered(history):
@@ -537,7 +551,7 @@ def test_a_made_up_key_counts_once_for_each_account_at_which_it_is_registered(hi
 
     Each of them must be deleted at its own account.
     """
-    history.list_shows().register(MADE_UP_KEY).register(MADE_UP_KEY).register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
+    history.list_is_empty().register(MADE_UP_KEY).register(MADE_UP_KEY).register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
     accounts = [(key.account, key.is_at_synthetic_account) for key in history.keys_to_clean_up]
 
     assert accounts == [(ACCOUNT, False), (MADE_UP_ACCOUNT, True)]
@@ -565,7 +579,7 @@ def test_a_made_up_key_is_reported_with_its_type_and_value(key_type, key, name, 
 
     A key type that the interface document does not name (EVP) is left out.
     """
-    history.list_shows().register(key, key_type=key_type)
+    history.list_is_empty().register(key, key_type=key_type)
     [key_of_run] = history.keys_to_clean_up
 
     assert str(key_of_run.label) == name
@@ -578,7 +592,7 @@ def test_a_key_of_the_profile_is_reported_with_its_type_and_place_only(history):
 
     The profile (the settings of the run) has three keys, and the CPF is the third one.
     """
-    history.list_shows().register(PROFILE_CPF, key_type="CPF")
+    history.list_is_empty().register(PROFILE_CPF, key_type="CPF")
     [key_of_run] = history.keys_to_clean_up
 
     assert str(key_of_run.label) == "CPF, number 3 of pix_keys"
@@ -589,9 +603,9 @@ def test_keys_of_the_profile_are_listed_before_made_up_keys(history):
 
     The keys to clean up are in the order of the profile, in whatever order they were registered.
     """
-    history.list_shows().register(MADE_UP_KEY).register(PROFILE_CPF).register(PROFILE_KEY)
+    history.list_is_empty().register(MADE_UP_KEY).register(PROFILE_CPF).register(PROFILE_KEY)
 
-    assert list(history.states) == [PROFILE_KEY, PROFILE_CPF, MADE_UP_KEY]
+    assert list(history.states_to_clean_up) == [PROFILE_KEY, PROFILE_CPF, MADE_UP_KEY]
 
 
 def test_a_refusal_at_another_account_does_not_move_a_registered_key(history):
@@ -599,16 +613,19 @@ def test_a_refusal_at_another_account_does_not_move_a_registered_key(history):
 
     It is to be cleaned up at the first account.
     """
-    history.list_shows().register(PROFILE_KEY).register(PROFILE_KEY, account=MADE_UP_ACCOUNT, status=400)
+    history.list_is_empty().register(PROFILE_KEY).register(PROFILE_KEY, account=MADE_UP_ACCOUNT, status=400)
 
-    assert history.accounts_and_states == [(ACCOUNT, KeyState.REGISTERED)]
+    assert history.accounts_and_states_to_clean_up == [(ACCOUNT, KeyState.REGISTERED)]
 
 
 def test_a_deleted_key_is_cleaned_up_at_the_account_of_its_next_registration(history):
-    """A key of the profile is registered at one account, deleted, and then registered at another account."""
-    history.list_shows().register(PROFILE_KEY).delete(PROFILE_KEY).register(PROFILE_KEY, account=MADE_UP_ACCOUNT)
+    """A key of the profile is registered at one account, deleted, and then registered at another account.
 
-    assert history.accounts_and_states == [(MADE_UP_ACCOUNT, KeyState.REGISTERED)]
+    The list of keys is empty before, so the run knows that it registered the key itself and may delete it at its end.
+    """
+    history.list_is_empty().register(PROFILE_KEY).delete(PROFILE_KEY).register(PROFILE_KEY, account=MADE_UP_ACCOUNT)
+
+    assert history.accounts_and_states_to_clean_up == [(MADE_UP_ACCOUNT, KeyState.REGISTERED)]
 
 
 # -- what is asked of the keys ---------------------------------------------------------------------------------------
@@ -632,7 +649,7 @@ def test_a_request_cleans_up_if_it_deletes_or_lists_a_key_that_the_run_registere
     request cleans up.
     """
     cleaned_up_before = history.keys.helps_to_clean_up(sending)
-    history.list_shows().register("", key_type="RANDOM").register(MADE_UP_KEY)
+    history.list_is_empty().register("", key_type="RANDOM").register(MADE_UP_KEY)
 
     assert not cleaned_up_before
     assert history.keys.helps_to_clean_up(sending)
@@ -653,7 +670,7 @@ def test_a_request_cleans_up_if_it_deletes_or_lists_a_key_that_the_run_registere
 )
 def test_any_other_request_for_keys_does_not_clean_up(sending, history):
     """The run registered a key at its own account. These requests neither delete that key nor list that account."""
-    history.list_shows().register("", key_type="RANDOM").register(MADE_UP_KEY)
+    history.list_is_empty().register("", key_type="RANDOM").register(MADE_UP_KEY)
 
     assert not history.keys.helps_to_clean_up(sending)
 
@@ -698,7 +715,7 @@ def test_a_registered_random_key_is_unknown_until_its_value_is_learned(history):
 
     The run registers no further RANDOM key until then. It asks `has_random_key_of_unknown_value`.
     """
-    history.list_shows().register("", key_type="RANDOM")
+    history.list_is_empty().register("", key_type="RANDOM")
     after_registration = history.keys.has_random_key_of_unknown_value()
     [random_key] = history.keys_to_clean_up
     history.learn_value(random_key, "made-1")
@@ -713,7 +730,7 @@ def test_a_key_of_another_type_is_no_random_key_of_unknown_value(history):
 
     A service may make a key for EVP, too. But only a documented RANDOM key keeps the run from registering RANDOM keys.
     """
-    history.list_shows().register(MADE_UP_KEY).register("", key_type="EVP")
+    history.list_is_empty().register(MADE_UP_KEY).register("", key_type="EVP")
 
     assert not history.keys.has_random_key_of_unknown_value()
 
@@ -723,7 +740,7 @@ def test_a_later_run_knows_of_a_random_key_of_unknown_value_by_the_record(histor
 
     It is left after its registration, and not any more after its value was learned.
     """
-    history.list_shows().register("", key_type="RANDOM")
+    history.list_is_empty().register("", key_type="RANDOM")
     later_run_after_registration = History(history.record).keys.has_random_key_of_unknown_value()
     [random_key] = history.keys_to_clean_up
     history.learn_value(random_key, "made-1")
@@ -742,7 +759,7 @@ def test_a_key_is_perhaps_registered_by_the_run_unless_its_registration_was_refu
     status, is_perhaps_registered, history
 ):
     """A refused key may be somebody else's. A key of the profile that was not sent does not count, either."""
-    history.list_shows().register(MADE_UP_KEY, status=status)
+    history.list_is_empty().register(MADE_UP_KEY, status=status)
     values = history.keys.values_perhaps_registered
 
     assert values == ({MADE_UP_KEY} if is_perhaps_registered else set())
@@ -754,7 +771,7 @@ def test_a_later_run_knows_the_keys_that_earlier_runs_left(history):
 
     The earlier run left a made-up key, and a RANDOM key of unknown value, which is not given.
     """
-    history.list_shows().register(MADE_UP_KEY).register("", key_type="RANDOM")
+    history.list_is_empty().register(MADE_UP_KEY).register("", key_type="RANDOM")
     later = History(history.record, profile_keys=()).list_shows(MADE_UP_KEY).register(SECOND_MADE_UP_KEY, status=400)
     types_and_values = {(key.type, key.key) for key in later.keys.keys_of_runs()}
 
@@ -768,7 +785,7 @@ def test_a_deleted_key_that_a_list_still_shows_is_reported(history):
     """
     deletion = answer("deletePixKey", {}, sent={"pixKey": MADE_UP_KEY})
     deletion_of_other_key = answer("deletePixKey", {}, sent={"pixKey": CUSTOMER_KEY})
-    history.list_shows().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY).list_shows(MADE_UP_KEY)
+    history.list_is_empty().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY).list_shows(MADE_UP_KEY)
     still_listed = history.keys.deletions_still_listed([deletion, deletion_of_other_key])
 
     assert still_listed == [deletion]
@@ -778,7 +795,7 @@ def test_a_deleted_key_that_a_list_still_shows_is_reported(history):
 
 def test_a_deleted_key_seems_free_until_a_list_shows_it(history):
     """A key that seems free can be registered again. After a deletion that succeeded, the key does."""
-    history.list_shows().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY)
+    history.list_is_empty().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY)
     deletion = answer("deletePixKey", {}, sent={"pixKey": MADE_UP_KEY})
 
     assert history.keys.seems_free(MADE_UP_KEY)
@@ -805,7 +822,7 @@ def test_a_key_is_found_by_the_number_of_each_request_that_may_have_registered_i
 
     `key_of` finds the key by the number of either registration, and no key by the number of the list.
     """
-    history.list_shows().register(MADE_UP_KEY, status=504).register(MADE_UP_KEY)
+    history.list_is_empty().register(MADE_UP_KEY, status=504).register(MADE_UP_KEY)
     values_by_number = {}
     for number in (1, 2, 3):
         key = history.keys.key_of(exchange_with_number(number))
@@ -820,7 +837,7 @@ def test_a_key_remembers_the_requests_that_may_have_registered_it(history):
     The refusal of a key that is registered already (request 3) is not among them, nor is a registration that was never
     sent, because there was no connection (request 5).
     """
-    history.list_shows().register(MADE_UP_KEY).register(MADE_UP_KEY, status=400)
+    history.list_is_empty().register(MADE_UP_KEY).register(MADE_UP_KEY, status=400)
     history.register(SECOND_MADE_UP_KEY, status=504)
     history.register(SECOND_MADE_UP_KEY, failure=FailureKind.NO_CONNECTION)
     numbers_of_requests = {key.value: key.exchanges for key in history.keys_to_clean_up}
@@ -833,9 +850,9 @@ def test_the_last_registration_is_known_by_its_number(history):
 
     Here the list is request 1, and the refused registration is request 2.
     """
-    history.list_shows()
+    history.list_is_empty()
     before_a_registration = history.keys.last_registration
-    history.register(MADE_UP_KEY, status=400).list_shows().delete(MADE_UP_KEY)
+    history.register(MADE_UP_KEY, status=400).list_is_empty().delete(MADE_UP_KEY)
 
     assert before_a_registration == 0
     assert history.keys.last_registration == 2
@@ -857,7 +874,7 @@ def test_the_list_of_its_own_account_decides_whether_a_key_may_be_deleted(has_mo
 
 def test_on_a_sandbox_the_list_of_any_account_is_enough_to_delete_a_key():
     """On a sandbox (a test system) the list of another account from before the run permits the deletion."""
-    history = History(is_sandbox=True).list_shows().register(PROFILE_KEY, account=MADE_UP_ACCOUNT, status=400)
+    history = History(is_sandbox=True).list_is_empty().register(PROFILE_KEY, account=MADE_UP_ACCOUNT, status=400)
 
     assert history.keys.may_be_deleted(PROFILE_KEY)
 
@@ -876,7 +893,7 @@ def test_a_run_takes_over_a_key_that_an_earlier_run_registered(history):
     was_taken_over = history.keys.count_as_registered_if_recorded(DISPOSABLE_EMAIL)
 
     assert was_taken_over
-    assert history.states == {PROFILE_KEY: KeyState.REGISTERED}
+    assert history.states_to_clean_up == {PROFILE_KEY: KeyState.REGISTERED}
 
 
 @pytest.mark.parametrize(
@@ -906,7 +923,7 @@ def test_a_key_that_may_be_that_of_a_person_is_not_taken_over(
     was_taken_over = history.keys.count_as_registered_if_recorded(key_of_profile)
 
     assert not was_taken_over
-    assert history.states == {}
+    assert history.states_to_clean_up == {}
 
 
 def test_without_a_key_record_no_key_of_an_earlier_run_is_taken_over():
@@ -937,7 +954,7 @@ def test_a_text_that_cannot_be_a_key_of_the_service_is_not_learned(impossible_va
 
     A masked text and a key that the run has already are not such a value, so the key keeps its own.
     """
-    history.list_shows().register(MADE_UP_KEY)
+    history.list_is_empty().register(MADE_UP_KEY)
     [key] = history.keys_to_clean_up
     history.learn_value(key, impossible_value)
 
@@ -952,7 +969,7 @@ def test_a_key_with_a_learned_value_is_a_random_key(history):
     Once its value is learned, the key has that value and type, also in the key record (a file for later runs). It
     counts as registered, and as shown by a list.
     """
-    history.list_shows().register(MADE_UP_KEY).list_shows()
+    history.list_is_empty().register(MADE_UP_KEY).list_is_empty()
     [key] = history.keys_to_clean_up
     history.learn_value(key, "made-1")
 
@@ -970,7 +987,7 @@ def test_a_learned_value_can_become_unknown_again(history):
 
     The key record (a file for later runs) then has the key without a value, and the key does not count as listed.
     """
-    history.list_shows().register(MADE_UP_KEY).list_shows()
+    history.list_is_empty().register(MADE_UP_KEY).list_is_empty()
     [key] = history.keys_to_clean_up
     history.learn_value(key, "made-1").forget_value(key)
 
@@ -1011,10 +1028,10 @@ def test_a_list_that_was_not_requested_as_documented_is_not_used(credential, que
 
     The key counts as deleted: nothing is to be cleaned up.
     """
-    history.list_shows().register(MADE_UP_KEY).delete(MADE_UP_KEY)
+    history.list_is_empty().register(MADE_UP_KEY).delete(MADE_UP_KEY)
     history.list_shows(MADE_UP_KEY, query=query, credential=credential)
 
-    assert history.states == {}
+    assert history.states_to_clean_up == {}
 
 
 def test_a_key_that_the_service_registers_at_another_account_is_to_be_cleaned_up_there(history):
@@ -1023,10 +1040,15 @@ def test_a_key_that_the_service_registers_at_another_account_is_to_be_cleaned_up
     Here a made-up key is registered for a made-up account. Afterwards two lists of an account of the profile show it,
     and the list from before the run lacked it. So it is perhaps registered (MAYBE) there.
     """
-    history.list_shows().list_shows(account=OTHER_ACCOUNT).begin_run().register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
+    history.list_is_empty().list_is_empty(account=OTHER_ACCOUNT).begin_run().register(
+        MADE_UP_KEY, account=MADE_UP_ACCOUNT
+    )
     history.list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT).list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT)
 
-    assert history.accounts_and_states == [(MADE_UP_ACCOUNT, KeyState.REGISTERED), (OTHER_ACCOUNT, KeyState.MAYBE)]
+    assert history.accounts_and_states_to_clean_up == [
+        (MADE_UP_ACCOUNT, KeyState.REGISTERED),
+        (OTHER_ACCOUNT, KeyState.MAYBE),
+    ]
 
 
 def test_a_listed_key_of_another_account_may_be_older_than_the_run(history):
@@ -1036,10 +1058,10 @@ def test_a_listed_key_of_another_account_may_be_older_than_the_run(history):
     The key may have been there before. The run registered it for a made-up account. The list is read twice, because one
     list may show an older state.
     """
-    history.list_shows().begin_run().register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
+    history.list_is_empty().begin_run().register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
     history.list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT).list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT)
 
-    assert history.accounts_and_states == [(MADE_UP_ACCOUNT, KeyState.REGISTERED)]
+    assert history.accounts_and_states_to_clean_up == [(MADE_UP_ACCOUNT, KeyState.REGISTERED)]
 
 
 def test_at_an_account_outside_the_profile_nothing_is_cleaned_up(history):
@@ -1048,11 +1070,11 @@ def test_at_an_account_outside_the_profile_nothing_is_cleaned_up(history):
 
     The key was registered for a made-up account. The list is read twice, because one list may show an older state.
     """
-    history.list_shows().list_shows(account=UNKNOWN_ACCOUNT).begin_run()
+    history.list_is_empty().list_is_empty(account=UNKNOWN_ACCOUNT).begin_run()
     history.register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
     history.list_shows(MADE_UP_KEY, account=UNKNOWN_ACCOUNT).list_shows(MADE_UP_KEY, account=UNKNOWN_ACCOUNT)
 
-    assert history.accounts_and_states == [(MADE_UP_ACCOUNT, KeyState.REGISTERED)]
+    assert history.accounts_and_states_to_clean_up == [(MADE_UP_ACCOUNT, KeyState.REGISTERED)]
 
 
 def test_only_a_made_up_key_is_cleaned_up_at_an_account_where_it_was_not_registered(history):
@@ -1060,7 +1082,7 @@ def test_only_a_made_up_key_is_cleaned_up_at_an_account_where_it_was_not_registe
 
     They may be somebody's there, so the run cleans them up only at the accounts where it registered them.
     """
-    history.list_shows().list_shows(account=OTHER_ACCOUNT)
+    history.list_is_empty().list_is_empty(account=OTHER_ACCOUNT)
     history.register("x@bank.example", account=MADE_UP_ACCOUNT).register(PROFILE_KEY)
     history.list_shows("x@bank.example", PROFILE_KEY, account=OTHER_ACCOUNT)
 
@@ -1085,10 +1107,10 @@ def test_a_refused_key_of_a_made_up_account_is_gone_if_a_list_lacks_it(
     A key that is gone need not be cleaned up. The key is not gone if the list may show it masked, if the list is of an
     account outside the profile, or if the service did not clearly refuse the key.
     """
-    history.list_shows().begin_run()
+    history.list_is_empty().begin_run()
     history.register(MADE_UP_KEY, account=MADE_UP_ACCOUNT, status=status_of_registration)
     history.list_shows(*listed_keys, account=account_of_list)
-    nothing_is_to_be_cleaned_up = history.states == {}
+    nothing_is_to_be_cleaned_up = history.states_to_clean_up == {}
 
     assert nothing_is_to_be_cleaned_up is is_gone
 
@@ -1096,14 +1118,14 @@ def test_a_refused_key_of_a_made_up_account_is_gone_if_a_list_lacks_it(
 def test_a_refused_key_of_another_account_is_not_gone_if_the_first_account_lacks_it(history):
     """The key was refused at the other account, whose list was not read. The list of the first account proves
     nothing."""
-    history.list_shows().register(MADE_UP_KEY, account=OTHER_ACCOUNT, status=400).list_shows()
+    history.list_is_empty().register(MADE_UP_KEY, account=OTHER_ACCOUNT, status=400).list_is_empty()
 
-    assert history.states == {MADE_UP_KEY: KeyState.REFUSED}
+    assert history.states_to_clean_up == {MADE_UP_KEY: KeyState.REFUSED}
 
 
 def test_a_key_of_the_profile_was_there_before_if_any_account_showed_it(history):
-    """The list of another account shows the key before the run, so it belongs to the operator."""
-    history.list_shows().list_shows(PROFILE_KEY, account=OTHER_ACCOUNT)
+    """The list of another account shows the key before the run, so somebody uses it, and the run must not delete it."""
+    history.list_is_empty().list_shows(PROFILE_KEY, account=OTHER_ACCOUNT)
 
     assert history.keys.was_there_before(PROFILE_KEY)
 
@@ -1119,7 +1141,7 @@ def test_a_refused_random_key_is_gone_if_the_list_has_no_new_key(listed_key, his
     history.list_shows(CUSTOMER_KEY).begin_run().register(MADE_UP_KEY).register("", key_type="RANDOM", status=400)
     history.list_shows(listed_key)
 
-    assert None not in history.states
+    assert None not in history.states_to_clean_up
 
 
 @pytest.mark.parametrize(
@@ -1141,7 +1163,7 @@ def test_a_refused_random_key_stays_perhaps_registered_if_the_list_does_not_excl
     history.list_shows(CUSTOMER_KEY).begin_run().register(MADE_UP_KEY).register("", key_type="RANDOM", status=400)
     history.list_shows(*listed_keys, account=account_of_list)
 
-    assert history.states[None] is KeyState.REFUSED
+    assert history.states_to_clean_up[None] is KeyState.REFUSED
 
 
 def test_a_new_key_in_a_list_after_the_first_of_two_registrations_may_be_the_key_of_the_run(history):
@@ -1155,8 +1177,8 @@ def test_a_new_key_in_a_list_after_the_first_of_two_registrations_may_be_the_key
     history.register(MADE_UP_KEY, status=504).list_shows(CUSTOMER_KEY, "made-1").register(MADE_UP_KEY, status=400)
     [key] = history.keys_to_clean_up
     history.forget_value(key)
-    states_while_listed = history.list_shows(CUSTOMER_KEY, "made-1").states
-    states_when_absent = history.list_shows(CUSTOMER_KEY).states
+    states_while_listed = history.list_shows(CUSTOMER_KEY, "made-1").states_to_clean_up
+    states_when_absent = history.list_shows(CUSTOMER_KEY).states_to_clean_up
 
     assert states_while_listed == {None: KeyState.REFUSED}
     assert states_when_absent == {}
@@ -1165,9 +1187,9 @@ def test_a_new_key_in_a_list_after_the_first_of_two_registrations_may_be_the_key
 def test_without_a_list_before_the_run_a_refused_random_key_may_be_registered():
     """A list after the refusal shows no keys. But no list was read before the run, so nobody can tell which keys are new."""
     history = History(profile_keys=PROFILE_KEYS)
-    history.begin_run().register("", key_type="RANDOM", status=400).list_shows()
+    history.begin_run().register("", key_type="RANDOM", status=400).list_is_empty()
 
-    assert history.states == {None: KeyState.REFUSED}
+    assert history.states_to_clean_up == {None: KeyState.REFUSED}
 
 
 @pytest.mark.parametrize("listed_keys", [[], [PROFILE_KEY]], ids=["lacks the key", "shows the key"])
@@ -1176,7 +1198,7 @@ def test_the_list_of_another_account_is_no_evidence_about_a_key_of_the_profile(l
 
     `was_absent_after_acceptance` says that a list should have shown the key, and `was_listed` that one did.
     """
-    history.list_shows().list_shows(account=OTHER_ACCOUNT).register(PROFILE_KEY)
+    history.list_is_empty().list_is_empty(account=OTHER_ACCOUNT).register(PROFILE_KEY)
     history.list_shows(*listed_keys, account=OTHER_ACCOUNT)
     [key] = history.keys_to_clean_up
 
@@ -1190,11 +1212,11 @@ def test_a_similar_text_in_a_list_may_be_a_key_of_the_profile(history):
 
     A later list shows nothing, so a list has lacked the key although it was accepted (`was_absent_after_acceptance`).
     """
-    history.list_shows().register(PROFILE_KEY)
+    history.list_is_empty().register(PROFILE_KEY)
     [key] = history.keys_to_clean_up
     history.list_shows(f"x-{PROFILE_KEY}")
     was_absent_after_similar_text = key.was_absent_after_acceptance
-    history.list_shows()
+    history.list_is_empty()
 
     assert key.was_listed
     assert not was_absent_after_similar_text
@@ -1203,7 +1225,7 @@ def test_a_similar_text_in_a_list_may_be_a_key_of_the_profile(history):
 
 def test_a_list_does_not_count_against_a_key_whose_registration_got_no_clear_answer(history):
     """The registration got 504, so the service may not have registered the key, and a list may rightly lack it."""
-    history.list_shows().register(MADE_UP_KEY, status=504).list_shows()
+    history.list_is_empty().register(MADE_UP_KEY, status=504).list_is_empty()
     [key] = history.keys_to_clean_up
 
     assert not key.was_absent_after_acceptance
@@ -1213,12 +1235,13 @@ def test_a_list_does_not_count_against_a_key_whose_registration_got_no_clear_ans
 # -- the end ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_registered_key_that_no_list_showed_is_recorded_as_registered_later(history):
-    """The registration succeeded, and the list lacks the key. A slow service may still register it after the run.
+def test_an_accepted_key_that_no_list_showed_is_recorded_as_perhaps_registered_later(history):
+    """The registration was accepted, but the list is still empty. A slow service may register the key after the run.
 
-    So the key record (a file) tells later runs to look for it.
+    So the run writes the event LATER ("perhaps registered later") into the key record, a file. The next run then looks
+    for the key.
     """
-    history.list_shows().register(MADE_UP_KEY).list_shows().end_run()
+    history.list_is_empty().register(MADE_UP_KEY).list_is_empty().end_run()
 
     assert history.events_in_record == [LATER]
 
@@ -1227,7 +1250,7 @@ def test_a_refused_key_of_a_made_up_account_is_gone_at_the_end_if_no_list_was_re
     """A made-up account does not exist, so a service that refuses a key for it stores none."""
     history = History(profile_keys=()).register(MADE_UP_KEY, account=MADE_UP_ACCOUNT, status=400).end_run()
 
-    assert history.states == {}
+    assert history.states_to_clean_up == {}
 
 
 def test_a_key_whose_registration_got_no_clear_answer_stays_perhaps_registered(history):
@@ -1236,12 +1259,12 @@ def test_a_key_whose_registration_got_no_clear_answer_stays_perhaps_registered(h
     That stays so after a refusal of the same key (409), after a deletion that finds no key (404), and after lists that
     lack the key.
     """
-    history.list_shows().register(MADE_UP_KEY, result={}).list_shows()
-    states_after_first_answer = history.states
-    history.register(MADE_UP_KEY, status=409).list_shows().delete(MADE_UP_KEY, status=404).list_shows()
+    history.list_is_empty().register(MADE_UP_KEY, result={}).list_is_empty()
+    states_after_first_answer = history.states_to_clean_up
+    history.register(MADE_UP_KEY, status=409).list_is_empty().delete(MADE_UP_KEY, status=404).list_is_empty()
 
     assert states_after_first_answer == {MADE_UP_KEY: KeyState.MAYBE}
-    assert history.states == {MADE_UP_KEY: KeyState.MAYBE}
+    assert history.states_to_clean_up == {MADE_UP_KEY: KeyState.MAYBE}
     assert history.events_in_record == [MAYBE]
 
 
@@ -1250,10 +1273,10 @@ def test_a_deletion_does_not_prove_that_an_unclear_registration_comes_to_nothing
 
     The service may register it later, so the key stays in the key record (a file) for later runs.
     """
-    history.list_shows().register(MADE_UP_KEY, result={}).list_shows()
-    history.delete(MADE_UP_KEY).list_shows().end_run()
+    history.list_is_empty().register(MADE_UP_KEY, result={}).list_is_empty()
+    history.delete(MADE_UP_KEY).list_is_empty().end_run()
 
-    assert history.states == {MADE_UP_KEY: KeyState.LATER}
+    assert history.states_to_clean_up == {MADE_UP_KEY: KeyState.LATER}
     assert history.events_in_record == [LATER]
 
 
@@ -1296,7 +1319,7 @@ def test_a_made_up_key_that_the_service_cut_is_found_in_the_list(history):
     `add_changed_keys` looks for such texts. The cut key then is a second key to clean up, with the request of the whole
     one.
     """
-    history.list_shows().list_shows(account=OTHER_ACCOUNT).begin_run()
+    history.list_is_empty().list_is_empty(account=OTHER_ACCOUNT).begin_run()
     history.register(MADE_UP_KEY, status=504).list_shows(CUT_KEY)
     history.keys.add_changed_keys(ACCOUNT)
     [_, cut_key] = history.keys_to_clean_up
@@ -1314,12 +1337,12 @@ def test_a_made_up_key_that_the_service_cut_is_added_once(history):
 
     Neither does the list of another account, which lacks the cut key, nor an account without a list.
     """
-    history.list_shows().list_shows(account=OTHER_ACCOUNT).begin_run()
+    history.list_is_empty().list_is_empty(account=OTHER_ACCOUNT).begin_run()
     history.register(MADE_UP_KEY, status=504).list_shows(CUT_KEY)
     for account in (ACCOUNT, ACCOUNT, OTHER_ACCOUNT, UNKNOWN_ACCOUNT):
         history.keys.add_changed_keys(account)
 
-    assert sorted(history.states) == [CUT_KEY, MADE_UP_KEY]
+    assert sorted(history.states_to_clean_up) == [CUT_KEY, MADE_UP_KEY]
 
 
 def test_a_text_that_was_listed_before_the_run_is_no_cut_key_of_the_run(history):
@@ -1333,7 +1356,7 @@ def test_a_text_that_was_listed_before_the_run_is_no_cut_key_of_the_run(history)
     history.keys.add_changed_keys(ACCOUNT)
     history.list_shows(MADE_UP_KEY).keys.add_changed_keys(ACCOUNT)
 
-    assert list(history.states) == [MADE_UP_KEY]
+    assert list(history.states_to_clean_up) == [MADE_UP_KEY]
 
 
 @pytest.mark.parametrize(

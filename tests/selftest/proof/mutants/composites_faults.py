@@ -1,4 +1,4 @@
-"""Services that break many statements at once: what one fault hides of another is declared like all else."""
+"""Services that break many requirements at once. `hides` names the requirements that one fault keeps from being judged."""
 
 from spec.interface import operations
 from tests.selftest.proof.mutants.making_faults import (
@@ -53,14 +53,20 @@ for _operation in ("executePix", "registerPixKey"):
 DESCRIBED = tuple(NAME_OF_OPERATION)
 
 
-def _described(name, text, base, fails=(), warns=(), **parts):
-    failing, warning = (
-        [row for operation in DESCRIBED for row in ids_of_operation(operation, *rows)] for rows in (fails, warns)
-    )
-    declare_mutant("everything at once", name, text, base, *failing, warns=warning, OPERATIONS=DESCRIBED, **parts)
+def _ids_of_described_operations(rows):
+    """The ids with these ends, such as "envelope.code.type", of each operation whose response is described."""
+    return [id for operation in DESCRIBED for id in ids_of_operation(operation, *rows)]
 
 
-_described(
+def _declare_for_described_operations(name, text, base, fails=(), warns=(), **parts):
+    """Declare a mutant that has the same fault in each operation whose response is described."""
+    declare_mutant(
+        "everything at once", name, text, base, *_ids_of_described_operations(fails),
+        warns=_ids_of_described_operations(warns), OPERATIONS=DESCRIBED, **parts,
+    )  # fmt: skip
+
+
+_declare_for_described_operations(
     "EveryEnvelopeOfWrongTypes",
     "The code is text, and the data an array with the result in it.",
     ChangesEnvelopes,
@@ -71,7 +77,7 @@ _described(
     ),
     change=without_self(lambda envelope: {"code": "0", "data": [envelope["data"]]}),
 )  # fmt: skip
-_described(
+_declare_for_described_operations(
     "EveryAnswerMentioned",
     "Each answer is labelled as text, starts with a byte order mark and says code twice.",
     ChangesAnswers,

@@ -1,5 +1,7 @@
-"""Requests that the document shows, and that the service does not take: something more or else is required, or a key
-type is refused; and undocumented key types that are registered."""
+"""Services that do not take a request as the document shows it, and services that register undocumented key types.
+
+A service of the first kind requires something more or something else, or refuses a documented key type.
+"""
 
 from pathlib import Path
 
@@ -7,7 +9,7 @@ from environments.sandbox import Refusal, Service
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import (
     HIDES_DELETION,
-    Demands,
+    RefusesSomeRequests,
     declare_mutant_of,
     json_members,
     without_self,
@@ -21,7 +23,7 @@ _UNREGISTERED = ids_of_operation(
     "registerPixKey", "envelope.*", "json*", "status", "fields.*", "Success.*", "Message.*", "Key.*", "DocumentNumber.*",
     "pixKeyType.[A-Z]*", "body.*", "token.accepted", "token.required", "repeated",
 )  # fmt: skip
-"""Everything that a registration would show."""
+"""Requirements that are not exercised if no registration succeeds."""
 _CONTENT_TYPE = "registerPixKey.contentType.accepted"
 
 
@@ -49,10 +51,10 @@ NEEDS = {
         lambda request: "channel=" not in request.query,
     ),
 }  # fmt: skip
-for _name, (_what, _refusal, _lacks) in NEEDS.items():
+for _name, (_what, _refusal, _is_refused) in NEEDS.items():
     declare_mutant(
-        "more is required", f"RegistrationNeeds{_name}", f"{_what} required.", Demands, "registerPixKey.body.sufficient",
-        hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, _refusal), lacks=without_self(_lacks),
+        "more is required", f"RegistrationNeeds{_name}", f"{_what} required.", RefusesSomeRequests, "registerPixKey.body.sufficient",
+        hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, _refusal), is_refused=without_self(_is_refused),
     )  # fmt: skip
 
 
@@ -62,16 +64,20 @@ _RENAMED = {
 }  # fmt: skip
 
 
-class Renames(Demands):
-    """The sandbox, where a body may also carry its documented fields under other names and types."""
+class Renames(RefusesSomeRequests):
+    """The sandbox, where a body may also have its documented fields under other names and types."""
 
     def read_json(self, request, operation):
+        """The members of a body under their documented names: "key" becomes "pixKey", and the type "email" EMAIL."""
         body = super().read_json(request, operation)
         if operation != "registerPixKey":
             return body
-        renamed = {_RENAMED.get(name, name): value for name, value in body.items()}
-        key, kind = renamed.get("pixKey"), renamed.get("pixKeyType")
-        return renamed | {"pixKey": str(key)} | ({"pixKeyType": kind.upper()} if isinstance(kind, str) else {})
+        members = {_RENAMED.get(name, name): value for name, value in body.items()}
+        members["pixKey"] = str(members.get("pixKey"))
+        key_type = members.get("pixKeyType")
+        if isinstance(key_type, str):
+            members["pixKeyType"] = key_type.upper()
+        return members
 
 
 for _sent, _documented in _RENAMED.items():
@@ -80,36 +86,42 @@ for _sent, _documented in _RENAMED.items():
         f"RegistrationWants{_sent[0].upper()}{_sent[1:]}For{_documented[0].upper()}{_documented[1:]}",
         f"The field {_documented} is to be called {_sent}.", Renames, f"registerPixKey.body.{_documented}",
         hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, "The request is not understood."),
-        lacks=without_self(lambda request, sent=_sent: sent not in json_members(request)),
+        is_refused=without_self(lambda request, sent=_sent: sent not in json_members(request)),
     )  # fmt: skip
 
 
 declare_mutant(
     "documented request refused", "RegistrationWantsOtherNames", "All fields are to have other names.", Renames,
     "registerPixKey.body.pixKey", hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, "What is this?"),
-    lacks=without_self(lambda request: not {"PixKey", "keyType", "Account"} <= {*json_members(request)}),
+    is_refused=without_self(lambda request: not {"PixKey", "keyType", "Account"} <= {*json_members(request)}),
 )  # fmt: skip
 
 
 class RenamesKinds(Service):
-    """The sandbox, which knows the key types under other names only."""
+    """The sandbox, which knows the key types under other names only, as the keys of `KINDS` say."""
 
     KINDS = {}
 
     def key_type(self, body):
-        kind = self.KINDS.get(str(body.get("pixKeyType")))
-        if kind is None:
+        """The key type that a registration means. Refuses the documented names of key types."""
+        key_type = self.KINDS.get(str(body.get("pixKeyType")))
+        if key_type is None:
             raise Refusal(422, "The kind is not supported.")
-        return super().key_type(body | {"pixKeyType": kind})
+        return super().key_type(body | {"pixKeyType": key_type})
 
 
 for _name, _text, _kinds, _warns in (
-    ("InLowerCase", "in lower-case letters", {kind.lower(): kind for kind in KEY_TYPES}, ("pixKeyType.letterCase",)),
-    ("AsDigits", "as digits", {str(place): kind for place, kind in enumerate(KEY_TYPES, 1)}, ()),
+    (
+        "InLowerCase",
+        "in lower-case letters",
+        {key_type.lower(): key_type for key_type in KEY_TYPES},
+        ("pixKeyType.letterCase",),
+    ),
+    ("AsDigits", "as digits", {str(place): key_type for place, key_type in enumerate(KEY_TYPES, 1)}, ()),
 ):
     declare_mutant(
         "documented request refused", f"RegistrationWantsKinds{_name}", f"The key types are known {_text} only.", RenamesKinds,
-        *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_TYPES if kind != "RANDOM"), warns=ids_of_operation("registerPixKey", *_warns),
+        *(f"registerPixKey.pixKeyType.{key_type}" for key_type in KEY_TYPES if key_type != "RANDOM"), warns=ids_of_operation("registerPixKey", *_warns),
         hides=(
             *(rows for rows in _UNREGISTERED if "pixKeyType" not in rows), _CONTENT_TYPE, "registerPixKey.pixKeyType.RANDOM",
         ), KINDS=_kinds,
@@ -117,11 +129,13 @@ for _name, _text, _kinds, _warns in (
 
 
 class WantsAnotherContentType(Service):
-    """The sandbox, which takes a body of one operation only under one Content-Type."""
+    """The sandbox, which takes a body of OPERATION only if its Content-Type is WANTED, which is not the documented one."""
 
-    OPERATION, WANTED = "registerPixKey", ""
+    OPERATION = "registerPixKey"
+    WANTED = ""
 
     def check_content_type(self, request, operation):
+        """Refuse a request to OPERATION with another Content-Type than WANTED."""
         if operation != self.OPERATION:
             super().check_content_type(request, operation)
         elif request.header("Content-Type") != self.WANTED:
@@ -141,82 +155,98 @@ declare_mutant(
     "documented request refused", "DeletionWantsText", "A deletion is taken as text/plain only.", WantsAnotherContentType,
     warns=("deletePixKey.contentType.accepted",), hides=HIDES_DELETION, OPERATION="deletePixKey", WANTED="text/plain",
 )  # fmt: skip
-for _name, _text, _lacks in (
+for _name, _text, _is_refused in (
     ("AHeader", "the header X-Request-Id", lambda request: not request.header("X-Request-Id")),
     ("AQuery", "a query", lambda request: not request.query),
     ("ABody", "a body", lambda request: not request.body),
 ):
     declare_mutant_of(
-        "more is required", "executePix", f"Needs{_name}", f"An execution needs {_text}.", Demands, "request.sufficient",
-        environment=PREPARED, lacks=without_self(_lacks), hides=("executePix.value.matches",),
+        "more is required", "executePix", f"Needs{_name}", f"An execution needs {_text}.", RefusesSomeRequests, "request.sufficient",
+        environment=PREPARED, is_refused=without_self(_is_refused), hides=("executePix.value.matches",),
     )  # fmt: skip
 
 
 class RefusesAKind(Service):
-    """The sandbox, which refuses one documented key type, and lists no key of it: an account may have one alone."""
+    """The sandbox, which refuses the documented key type KIND, and lists no key of this type.
 
-    KIND, STATUS = "", 422
+    If the list showed such a key, the refusal could mean that an account may have only one key of a type.
+    """
+
+    KIND = ""
+    STATUS = 422
 
     def list_pix_keys(self, request, account_id):
+        """The list of keys without those of the type KIND."""
         keys = super().list_pix_keys(request, account_id)["keys"]
         return {"keys": [key for key in keys if key["pixKeyType"] != self.KIND]}
 
     def key_type(self, body):
-        kind = super().key_type(body)
-        if kind == self.KIND:
+        """The key type of a registration. Refuses KIND with STATUS."""
+        key_type = super().key_type(body)
+        if key_type == self.KIND:
             raise Refusal(self.STATUS, "The kind is not supported.")
-        return kind
+        return key_type
 
 
-for _kind in KEY_TYPES:
+for _key_type in KEY_TYPES:
     for _status in (400, 415, 422):
         declare_mutant(
-            "kind refused", f"Refuses{_kind}With{_status}", f"Keys of the type {_kind} are refused with {_status}.",
-            RefusesAKind, f"registerPixKey.pixKeyType.{_kind}",
-            hides=("registerPixKey.Key.example",) if _kind == "RANDOM" else (), KIND=_kind, STATUS=_status,
+            "kind refused", f"Refuses{_key_type}With{_status}", f"Keys of the type {_key_type} are refused with {_status}.",
+            RefusesAKind, f"registerPixKey.pixKeyType.{_key_type}",
+            hides=("registerPixKey.Key.example",) if _key_type == "RANDOM" else (), KIND=_key_type, STATUS=_status,
         )  # fmt: skip
 
 
 class RegistersAnyKind(Service):
-    """The sandbox, which registers keys of every type that `takes` accepts."""
+    """The sandbox, which also registers keys of the undocumented types that `takes` accepts."""
 
     def key_type(self, body):
-        kind = body.get("pixKeyType")
-        return kind if isinstance(kind, str) and self.takes(kind) else super().key_type(body)
+        """The key type that a registration names, even if it is not documented. Refuses types that `takes` does not accept."""
+        key_type = body.get("pixKeyType")
+        if isinstance(key_type, str) and self.takes(key_type):
+            return key_type
+        return super().key_type(body)
 
-    def requested_key(self, body, kind):
-        return super().requested_key(body, kind) if kind in Service.KEY_FORMATS else str(body.get("pixKey", ""))
+    def requested_key(self, body, key_type):
+        """The key that a registration names. A key of an undocumented type may have any form."""
+        if key_type in Service.KEY_FORMATS:
+            return super().requested_key(body, key_type)
+        return str(body.get("pixKey", ""))
 
 
 @mutant("kind accepted", "registerPixKey.pixKeyType.undocumented", warns=("registerPixKey.pixKeyType.EVP",))
 class RegistersAnyKindWithoutAKey(RegistersAnyKind):
-    """A key of any type is registered where it is empty."""
+    """A registration of any key type is taken for one of a RANDOM key if its key is empty."""
 
     def key_type(self, body):
-        return "RANDOM" if body.get("pixKey") == "" and body.get("pixKeyType") else super().key_type(body)
+        """The key type that a registration means: RANDOM for any type with an empty key."""
+        has_empty_key = body.get("pixKey") == ""
+        if has_empty_key and body.get("pixKeyType"):
+            return "RANDOM"
+        return super().key_type(body)
 
-    def takes(self, kind):
+    def takes(self, key_type):
         return False
 
 
-for _other, _kind in (("CELLPHONE", "PHONE"), ("MAIL", "EMAIL"), ("TAX_ID", "CNPJ")):
+for _other, _key_type in (("CELLPHONE", "PHONE"), ("MAIL", "EMAIL"), ("TAX_ID", "CNPJ")):
     declare_mutant(
-        "kind accepted", f"Takes{_other}For{_kind}", f"The type {_other} is {_kind}: a key has to fit.", Service,
+        "kind accepted", f"Takes{_other}For{_key_type}", f"The type {_other} is {_key_type}: a key has to fit.", Service,
         "registerPixKey.pixKeyType.undocumented",
-        key_type=lambda self, body, other=_other, kind=_kind: (
-            kind if body.get("pixKeyType") == other else Service.key_type(self, body)
+        key_type=lambda self, body, other=_other, key_type=_key_type: (
+            key_type if body.get("pixKeyType") == other else Service.key_type(self, body)
         ),
     )  # fmt: skip
 
 
 ACCEPTED = {
-    "IBAN": ("the type IBAN", ("undocumented",), (), lambda kind: kind == "IBAN"),
-    "CELLPHONE": ("the type CELLPHONE", ("undocumented",), (), lambda kind: kind == "CELLPHONE"),
-    "EVP": ("the type EVP", (), ("EVP",), lambda kind: kind == "EVP"),
-    "EveryKind": ("any type", ("undocumented",), ("letterCase", "EVP"), lambda kind: True),
+    "IBAN": ("the type IBAN", ("undocumented",), (), lambda key_type: key_type == "IBAN"),
+    "CELLPHONE": ("the type CELLPHONE", ("undocumented",), (), lambda key_type: key_type == "CELLPHONE"),
+    "EVP": ("the type EVP", (), ("EVP",), lambda key_type: key_type == "EVP"),
+    "EveryKind": ("any type", ("undocumented",), ("letterCase", "EVP"), lambda key_type: True),
     "KindsInLowerCase": (
         "a documented type in lower-case letters", (), ("letterCase",),
-        lambda kind: kind.upper() in Service.KEY_FORMATS and kind.islower(),
+        lambda key_type: key_type.upper() in Service.KEY_FORMATS and key_type.islower(),
     ),
 }  # fmt: skip
 _OTHER_NAMES = {
@@ -224,13 +254,18 @@ _OTHER_NAMES = {
     "ANumberBehindCNPJ": "CNPJ2", "TwoTypesInOne": "CPF_CNPJ", "ANumberInWords": "UM", "ABlankInside": "E MAIL",
 }  # fmt: skip
 ACCEPTED |= {
-    name: (f"the type {other}", ("undocumented",), (), lambda kind, other=other: kind == other)
+    name: (f"the type {other}", ("undocumented",), (), lambda key_type, other=other: key_type == other)
     for name, other in _OTHER_NAMES.items()
 }
 ACCEPTED["WhatBeginsLikeADocumentedType"] = (
     "what begins like a documented type", ("undocumented",), (),
-    lambda kind: kind not in Service.KEY_FORMATS and kind.startswith(tuple(Service.KEY_FORMATS)),
+    lambda key_type: key_type not in Service.KEY_FORMATS and key_type.startswith(tuple(Service.KEY_FORMATS)),
 )  # fmt: skip
+for _documented in ("EMAIL", "CPF", "CNPJ", "PHONE"):
+    ACCEPTED[f"WhatEndsIn{_documented}"] = (
+        f"what ends in {_documented}", ("undocumented",), (),
+        lambda kind, documented=_documented: kind != documented and kind.endswith(documented),
+    )  # fmt: skip
 for _name, (_types, _fails, _warns, _takes) in ACCEPTED.items():
     declare_mutant(
         "kind accepted", f"Registers{_name}", f"Keys of {_types} are registered.", RegistersAnyKind,
@@ -240,13 +275,14 @@ for _name, (_types, _fails, _warns, _takes) in ACCEPTED.items():
 
 
 class RegistersEmptyKinds(Service):
-    """The sandbox, which takes `TYPE` for EMAIL, and needs a type."""
+    """The sandbox, which takes the empty key type TYPE, an empty text or null, for EMAIL."""
 
     TYPE = ""
 
     def key_type(self, body):
-        is_meant = "pixKeyType" in body and body["pixKeyType"] == self.TYPE
-        return "EMAIL" if is_meant else super().key_type(body)
+        """The key type that a registration means: EMAIL for TYPE. A registration without a key type is refused."""
+        has_empty_type = "pixKeyType" in body and body["pixKeyType"] == self.TYPE
+        return "EMAIL" if has_empty_type else super().key_type(body)
 
 
 for _name, _type in (("AnEmptyKind", ""), ("NullAsKind", None)):

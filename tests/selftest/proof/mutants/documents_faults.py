@@ -6,31 +6,37 @@ from tests.selftest.proof.registry import declare_mutant, mutant
 
 
 class Unmasked(Service):
-    """The sandbox, which shows some documents in full."""
+    """The sandbox, which does not mask (partly hide) the tax document of some transfers."""
 
     GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
     def execution_result(self, transfer):
-        data = super().execution_result(transfer)
-        return data | {"document": self.shown(transfer.payee.document)} if self.meant(transfer) else data
+        """The result of an execution, with the document as `shown` writes it if the transfer is affected."""
+        result = super().execution_result(transfer)
+        if self.is_affected(transfer):
+            result["document"] = self.shown(transfer.payee.document)
+        return result
 
-    def meant(self, transfer):
+    def is_affected(self, transfer):
+        """True of the transfers whose document is not masked: all, unless a mutant says otherwise."""
         return True
 
     def shown(self, document):
+        """The document as the service shows it: in full, unless a mutant says otherwise."""
         return document
 
 
 def punctuated(document):
-    """The document as people write it."""
+    """The document as people write it: 529.982.247-25 for a CPF, 11.222.333/0001-81 for a CNPJ."""
     if len(document) == 11:
         return f"{document[:3]}.{document[3:6]}.{document[6:9]}-{document[9:]}"
     return f"{document[:2]}.{document[2:5]}.{document[5:8]}/{document[8:12]}-{document[12:]}"
 
 
 def mask(document):
-    """The document with six of its characters left."""
-    return f"***{document[3:9]}{'*' * (len(document) - 9)}"
+    """The document with only six of its characters, such as ***982247** for a CPF."""
+    stars_at_end = "*" * (len(document) - 9)
+    return f"***{document[3:9]}{stars_at_end}"
 
 
 SHOWN = {
@@ -58,7 +64,7 @@ SHOWN = {
     "WithoutItsLeadingZeros": ("a number, which has lost its zeros", lambda document: "191"),
     "InMarkup": ("digits between tags", "</b><b>".join),
 }  # fmt: skip
-MEANT = {
+AFFECTED_TRANSFERS = {
     "OfCpf": ("it is a CPF", lambda transfer: len(transfer.payee.document) == 11),
     "OfCnpj": ("it is a CNPJ", lambda transfer: len(transfer.payee.document) == 14),
     "OfLongNames": ("the name is long", lambda transfer: len(transfer.payee.name) > 25),
@@ -71,7 +77,7 @@ MEANT = {
 
 @mutant("document not hidden", "executePix.document.masked", warns=("executePix.fields.extra",))
 class DocumentIsClearInAnotherMember(Service):
-    """A member that is not documented has the document in clear."""
+    """A member that is not documented has the tax document in full."""
 
     GETS_THE_REQUESTS_OF_THE_SANDBOX = True
 
@@ -84,8 +90,8 @@ for _name, (_text, _shown) in SHOWN.items():
         "document not hidden", f"Document{_name}", f"Documents are {_text}.", Unmasked,
         "executePix.document.masked", shown=without_self(_shown),
     )  # fmt: skip
-for _name, (_text, _meant) in MEANT.items():
+for _name, (_text, _is_affected) in AFFECTED_TRANSFERS.items():
     declare_mutant(
         "document not hidden", f"Document{_name}", f"A document comes back in full where {_text}.", Unmasked,
-        "executePix.document.masked", meant=without_self(_meant),
+        "executePix.document.masked", is_affected=without_self(_is_affected),
     )  # fmt: skip

@@ -14,6 +14,7 @@ HTML = ("Content-Type", "text/html; charset=utf-8")
 
 
 def _body(change):
+    """A change of an answer: its body is what `change` makes of it."""
     return without_self(lambda response: Response(response.status, change(response.body), response.headers))
 
 
@@ -41,35 +42,46 @@ _OF = {
 
 
 class BrokenOnTheWire(ChangesAnswers):
-    """The sandbox, whose answers have a header that their bodies do not keep."""
+    """The sandbox, whose answers have a header that does not fit their body, such as a wrong Content-Length."""
 
     ON_THE_WIRE = True
 
 
-def unreadable(operation):
-    """What goes unseen where no successful answer of the operation can be read."""
+def hidden_if_unreadable(operation):
+    """The requirements that are not exercised if no successful answer to the operation can be read."""
     hides = ids_of_operation(operation, "json.*", "envelope.*", *_OF[operation])
     return (*hides, *HIDES_REGISTRATION) if operation == "registerPixKey" else hides
 
 
 def _with_status(status):
+    """A change of an answer: it has this status. With 204 (No Content) it has no body."""
     return without_self(lambda response: Response(status, b"" if status == 204 else response.body, response.headers))
 
 
-ONCE = 6
-"""How many of the last are tried with one operation only."""
+NUMBER_TRIED_ONCE = 6
+"""The last faults of NOT_JSON, each of which is tried with one operation only."""
 
 
-def _of_operation(index):
-    every = list(NOT_JSON)
-    return every[:-ONCE] + every[-ONCE:][index :: len(NAME_OF_OPERATION)]
+def _faults_for_operation(index):
+    """The faults of NOT_JSON that are tried with the operation of this number: most of them, and its share of the last."""
+    names = list(NOT_JSON)
+    tried_with_each = names[:-NUMBER_TRIED_ONCE]
+    tried_once = names[-NUMBER_TRIED_ONCE:]
+    return tried_with_each + tried_once[index :: len(NAME_OF_OPERATION)]
 
 
 for _index, _operation in enumerate(NAME_OF_OPERATION):
-    for _name in _of_operation(_index):
+    for _name in _faults_for_operation(_index):
         _text, _alter = NOT_JSON[_name]
         declare_mutant_of(
-            "not JSON", _operation, _name, _text, ChangesAnswers, "json", hides=unreadable(_operation), alter=_alter
+            "not JSON",
+            _operation,
+            _name,
+            _text,
+            ChangesAnswers,
+            "json",
+            hides=hidden_if_unreadable(_operation),
+            alter=_alter,
         )
     for _word in ("NaN", "Infinity"):
         declare_mutant_of(
@@ -84,13 +96,13 @@ for _index, _operation in enumerate(NAME_OF_OPERATION):
         ("PromisesMore", "Content-Length is more than the body has.", ("Content-Length", "9999")),
     ):
         declare_mutant_of(
-            "not JSON", _operation, _name, _text, BrokenOnTheWire, "json", hides=unreadable(_operation),
+            "not JSON", _operation, _name, _text, BrokenOnTheWire, "json", hides=hidden_if_unreadable(_operation),
             alter=without_self(lambda it, header=_header: Response(200, it.body, (*it.headers, header, ("Connection", "close")))),
         )  # fmt: skip
     for _status, _fails, _hides in (
         (201, ("status",), ()),
         (202, ("status",), ()),
-        (204, ("status", "json"), unreadable(_operation)),
+        (204, ("status", "json"), hidden_if_unreadable(_operation)),
     ):
         declare_mutant_of(
             "another status", _operation, f"Answers{_status}", f"A success has the status {_status}.", ChangesAnswers, *_fails,

@@ -1,4 +1,4 @@
-"""Endpoints that are not there, in each way in which a service says so."""
+"""Services without one endpoint, or with another version prefix, in each way in which a service says so."""
 
 from secrets import token_urlsafe
 
@@ -9,15 +9,17 @@ from tests.selftest.proof.registry import declare_mutant, mutant
 
 
 class Gone(Service):
-    """The sandbox without one endpoint."""
+    """The sandbox without the endpoint of OPERATION."""
 
-    OPERATION, STATUS = "", (404, "There is no such path.")
+    OPERATION = ""
+    STATUS = (404, "There is no such path.")
 
     def route(self, request):
-        found = super().route(request)
-        if found[0] == self.OPERATION:
+        """The operation of a request and its argument. Refuses OPERATION as if its path were unknown."""
+        operation, argument = super().route(request)
+        if operation == self.OPERATION:
             raise Refusal(*self.STATUS)
-        return found
+        return operation, argument
 
 
 WAYS = {
@@ -30,7 +32,7 @@ IN_WORDS = {
     "AndLeadsToALogin": lambda id: Response(302, b"<a href='/login?next=" + id, (("Location", "/login"),)),
 }
 HIDES = {"registerPixKey": HIDES_DELETION, "createPix": ("executePix.status.transitions", "executePix.value.matches")}
-"""What another operation does not show without this one."""
+"""Requirements of other operations that are not exercised without this one."""
 for _operation in operations():
     for _name, _status in WAYS.items():
         declare_mutant(
@@ -43,11 +45,15 @@ for _operation in operations():
 
 
 class GoneInWords(Gone):
-    """The sandbox without one endpoint, which answers like each unknown path, but for a part that is always new."""
+    """The sandbox without one endpoint. It answers like any unknown path, but each answer has an id that is new."""
 
     def refusal(self, refusal):
-        is_unknown = refusal.error == self.STATUS[1]
-        return self.WORDS(token_urlsafe(9).encode()) if is_unknown else super().refusal(refusal)
+        """The answer to a refused request. For an unknown path it is what WORDS makes of a new id."""
+        is_unknown_path = refusal.error == self.STATUS[1]
+        if is_unknown_path:
+            new_id = token_urlsafe(9).encode()
+            return self.WORDS(new_id)
+        return super().refusal(refusal)
 
 
 for _operation in ("listEntries", "registerPixKey", "createPix"):
@@ -66,6 +72,7 @@ class DeletePixKeyIsGoneAndNoKeyIsListed(Gone):
     OPERATION = "deletePixKey"
 
     def list_pix_keys(self, request, account_id):
+        """A list that has only the number of the keys."""
         return {"count": len(super().list_pix_keys(request, account_id))}
 
 

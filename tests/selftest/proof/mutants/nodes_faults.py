@@ -1,4 +1,7 @@
-"""Faults of one node of three: a balancer hands each request to one of them by chance, so one answer of three is wrong."""
+"""Services of three nodes (machines that share the requests), one of which is at fault.
+
+A balancer hands each request to one node by chance, so about one answer of three is wrong.
+"""
 
 import random
 
@@ -8,34 +11,40 @@ from tests.selftest.proof.registry import declare_mutant
 
 
 class NodeOfThree(Service):
-    """The sandbox, of which one node of three is at fault. `dice` says which node gets a request."""
+    """The sandbox with three nodes, of which node 0 is at fault. `is_at_fault` is true while it answers a request."""
 
     SEED = 1
     NODES = 3
 
     def __init__(self):
         super().__init__()
-        self.dice = random.Random(self.SEED)
+        self.balancer = random.Random(self.SEED)
         self.is_at_fault = False
 
     def serve(self, request, connection):
-        self.is_at_fault = self.dice.randrange(self.NODES) == 0
+        """Choose a node for the request by chance, and answer."""
+        node = self.balancer.randrange(self.NODES)
+        self.is_at_fault = node == 0
         return super().serve(request, connection)
 
 
 class AltersAtOneNode(NodeOfThree):
-    """One node alters the successful answers to an operation."""
+    """One node changes the successful answers to an operation, as `alter` does."""
 
     def finish(self, request, operation, response):
-        meant = self.is_at_fault and operation == self.OPERATION and response.status == 200
-        return self.alter(response) if meant and self.strikes(request) else response
+        """Change the answer if the node at fault gives it, it is a success, and the request is affected."""
+        is_success = operation == self.OPERATION and response.status == 200
+        if self.is_at_fault and is_success and self.is_affected(request):
+            return self.alter(response)
+        return response
 
-    def strikes(self, request):
+    def is_affected(self, request):
+        """True of the requests whose answer is changed: all, unless a mutant says otherwise."""
         return True
 
 
 class UnmasksAtOneNode(NodeOfThree):
-    """One node returns the whole document."""
+    """One node does not mask (partly hide) the tax document."""
 
     def mask(self, document):
         return document if self.is_at_fault else super().mask(document)
@@ -45,8 +54,10 @@ class TrustsAtOneNode(NodeOfThree):
     """One node does not check the token of an operation."""
 
     def authorize(self, request, operation):
-        if not self.is_at_fault or operation != self.OPERATION:
-            super().authorize(request, operation)
+        """Check the token, unless the node at fault gets a request to the operation."""
+        if self.is_at_fault and operation == self.OPERATION:
+            return
+        super().authorize(request, operation)
 
 
 class RefusesTheTokenAtOneNode(NodeOfThree):
@@ -55,6 +66,7 @@ class RefusesTheTokenAtOneNode(NodeOfThree):
     STATUS = 401
 
     def authorize(self, request, operation):
+        """Check the token, and refuse the valid one, too, if the node at fault gets a request to the operation."""
         super().authorize(request, operation)
         if self.is_at_fault and operation == self.OPERATION:
             raise Refusal(self.STATUS, "The token is not known.")
@@ -66,14 +78,25 @@ class LacksAPathAtOneNode(NodeOfThree):
     STATUS = 404
 
     def respond(self, request):
+        """Answer a request. The node at fault answers requests to OPERATION as if there were no such path."""
         operations = {name for method, name, _ in self.routes_of(request.path) if method == request.method}
         if self.is_at_fault and self.OPERATION in operations:
             return self.refusal(Refusal(self.STATUS, "There is no such path."))
         return super().respond(request)
 
 
+class RefusesATypeAtOneNode(NodeOfThree):
+    """One node refuses registrations of one documented key type."""
+
+    def key_type(self, body):
+        key_type = super().key_type(body)
+        if self.is_at_fault and key_type == self.TYPE:
+            raise Refusal(self.STATUS, "There is no such key type.")
+        return key_type
+
+
 def _has_type(key_type):
-    """A predicate of registrations: it is of this type."""
+    """A function that is true of a request if its body names this key type."""
     return lambda self, request: json_members(request).get("pixKeyType") == key_type
 
 
@@ -103,7 +126,7 @@ for _name, (_operation, _row, _alter, _warns) in _ANSWERS.items():
 for _name, (_type, _row, _alter) in _OF_SOME_TYPES.items():
     declare_mutant(
         "one node of three", f"{_name}AtOneNode", f"One node of three: {_name}.", AltersAtOneNode, f"registerPixKey.{_row}",
-        OPERATION="registerPixKey", strikes=_has_type(_type), alter=without_self(_alter),
+        OPERATION="registerPixKey", is_affected=_has_type(_type), alter=without_self(_alter),
         warns=("registerPixKey.Key.example",) if _row == "Key.type" else (),
         SEED={"RANDOM": 4, "CNPJ": 2}.get(_type, 1),  # with 1 the node gets none if one requirement is selected
     )  # fmt: skip
@@ -130,10 +153,21 @@ declare_mutant(
 )  # fmt: skip
 for _operation, _seed, _status in (
     ("registerPixKey", 3, 404), ("getBalance", 4, 404), ("listEntries", 4, 404), ("listAccounts", 4, 404),
-    ("transferInternal", 1, 404), ("deletePixKey", 2, 405), ("listPixKeys", 2, 405),
+    ("transferInternal", 1, 404), ("deletePixKey", 2, 405), ("listPixKeys", 2, 405), ("executePix", 4, 405),
 ):  # fmt: skip
     declare_mutant(
         "one node of three", f"{_operation[0].upper()}{_operation[1:]}IsMissingAtOneNode",
         f"One node of three does not know {_operation}.", LacksAPathAtOneNode, f"{_operation}.exists",
         OPERATION=_operation, SEED=_seed, STATUS=_status,
+    )  # fmt: skip
+for _type, _status, _seed in (("CNPJ", 422, 1), ("PHONE", 400, 2), ("EMAIL", 422, 3)):
+    declare_mutant(
+        "one node of three", f"{_type.capitalize()}IsRefusedAtOneNode", f"One node of three does not know the type {_type}.",
+        RefusesATypeAtOneNode, f"registerPixKey.pixKeyType.{_type}", TYPE=_type, STATUS=_status, SEED=_seed,
+    )  # fmt: skip
+for _operation, _seed in (("executePix", 4), ("deletePixKey", 2), ("listPixKeys", 2)):
+    declare_mutant(
+        "one node of three", f"PathOf{_operation[0].upper()}{_operation[1:]}IsUnknownAtOneNode",
+        f"One node of three answers {_operation} like an undocumented path.", LacksAPathAtOneNode, f"{_operation}.exists",
+        OPERATION=_operation, SEED=_seed,
     )  # fmt: skip

@@ -1,5 +1,8 @@
-"""Faults that show only while several requests are in flight. Each holds its answer until a second request is inside, so
-that none depends on chance; a request that stays alone is answered as documented."""
+"""Faults that show only while several requests are in flight.
+
+Each service holds its answer until a second request is inside, so that no fault depends on chance. If no other request
+comes, the request is answered as documented.
+"""
 
 from environments.sandbox import Refusal, Response
 from spec.interface import SYNTHETIC_PREFIX, operations
@@ -21,11 +24,14 @@ from tests.selftest.proof.variants.conforming_making import html_answer, json_an
 
 
 class AnswersInCompany(DiffersInOperations, HoldsRequestsTogether):
-    """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that is given in company."""
+    """The sandbox, where `alter` changes each successful answer to `OPERATIONS` if a second request is in flight."""
 
     def finish(self, request, operation, response):
-        meant = operation in self.OPERATIONS and response.status == 200
-        return self.alter(response) if meant and self.wait_for_another_request() else response
+        """Hold a successful answer until a second request is inside, and then give the changed answer."""
+        is_success = operation in self.OPERATIONS and response.status == 200
+        if is_success and self.wait_for_another_request():
+            return self.alter(response)
+        return response
 
 
 def _accounts(response):
@@ -107,25 +113,29 @@ for _operation, _faults in IN_COMPANY.items():
 
 
 class MixesUp(HoldsRequestsTogether):
-    """Of two requests in flight to the first of `OPERATIONS`, each gets the result of the other."""
+    """The sandbox, where of two requests in flight to the first of `OPERATIONS` each gets the result of the other."""
 
     OPERATIONS: tuple[str, ...]
 
-    def affect_each_other(self, one, other):
-        return (
-            one.operation == other.operation == self.OPERATIONS[0]
-            and self.may_be_mixed(one)
-            and self.may_be_mixed(other)
-        )
+    def affect_each_other(self, visit, other_visit):
+        """True if both requests are to the operation and may be mixed up."""
+        if not visit.operation == other_visit.operation == self.OPERATIONS[0]:
+            return False
+        return self.may_be_mixed_up(visit) and self.may_be_mixed_up(other_visit)
 
-    def may_be_mixed(self, visit):
-        return visit.has_token and SYNTHETIC_PREFIX.encode() not in visit.request.body + visit.request.path.encode()
+    def may_be_mixed_up(self, visit):
+        """True if a request has the valid token and names nothing that the suite made up, so that it succeeds."""
+        sent = visit.request.body + visit.request.path.encode()
+        return visit.has_token and SYNTHETIC_PREFIX.encode() not in sent
 
     def finish(self, request, operation, response):
+        """Give a successful answer to the thread of the other request, and answer with what that thread gives."""
         if operation != self.OPERATIONS[0] or response.status != 200:
             return response
         self.publish_answer(response)
-        return (self.wait_for_another_request() and self.answer_to_the_other_request()) or response
+        if not self.wait_for_another_request():
+            return response
+        return self.answer_to_the_other_request() or response
 
 
 @mutant("answer in parallel", "executePix.id.matches", parallel=True)
@@ -149,33 +159,41 @@ class TwoRegistrationsAreMixedUp(MixesUp):
 
 @mutant("refusal in parallel", "executePix.token.accepted", "registerPixKey.token.accepted", parallel=True)
 class RefusalsAreMixedUp(HoldsRequestsTogether):
-    """A request with the token gets the refusal of one that is in flight with it, unless it has changed something."""
+    """A request with the token gets the refusal of a request that is in flight with it, unless it changed something."""
 
     HOLD_S = HOLD_LESS_S = 0.05
 
     def finish(self, request, operation, response):
-        changes = request.method != "GET" and response.status == 200
+        """Answer a request with the token by the answer to another request in flight, if that is a refusal."""
+        has_changed_something = request.method != "GET" and response.status == 200
         self.publish_answer(response)
-        if changes or not self.visit.has_token or not self.wait_for_another_request():
+        if has_changed_something or not self.visit.has_token or not self.wait_for_another_request():
             return response
-        other = self.answer_to_the_other_request()
-        return other if other and other.status >= 400 else response
+        other_answer = self.answer_to_the_other_request()
+        is_refusal = other_answer is not None and other_answer.status >= 400
+        return other_answer if is_refusal else response
 
 
 # -- the token
 
 
 class TrustsCompany(DiffersInOperations, HoldsRequestsTogether):
-    """The sandbox, which takes what `lets_in` lets in for the token while a request to the same operation is inside that
-    has it. What does not have it is held."""
+    """The sandbox, which lets in a request without the valid token while a request with it is inside.
 
-    def affect_each_other(self, one, other):
-        return one.operation == other.operation and one.has_token != other.has_token
+    Both are requests to the same one of `OPERATIONS`. `lets_in` says which credentials are let in.
+    """
+
+    def affect_each_other(self, visit, other_visit):
+        """True if two requests to one operation are inside, and only one of them has the valid token."""
+        return visit.operation == other_visit.operation and visit.has_token != other_visit.has_token
 
     def authorize(self, request, operation):
-        met = operation in self.OPERATIONS and not self.visit.has_token and self.wait_for_another_request()
-        if not (met and self.lets_in(request.header("Authorization"))):
-            super().authorize(request, operation)
+        """Hold a request without the valid token until one with it is inside. Then do not check the token."""
+        is_held = operation in self.OPERATIONS and not self.visit.has_token
+        is_beside_the_token = is_held and self.wait_for_another_request()
+        if is_beside_the_token and self.lets_in(request.header("Authorization")):
+            return
+        super().authorize(request, operation)
 
 
 OPEN = {
@@ -208,11 +226,13 @@ class LosesRegistrations(HoldsRequestsTogether):
     """The sandbox, which does not keep a key that is registered while another request is in flight."""
 
     def authorize(self, request, operation):
+        """Hold a registration until another request is inside, or until the time is over."""
         super().authorize(request, operation)
         if operation == "registerPixKey":
             self.wait_for_another_request()
 
     def register(self, ledger, account_id, key_type, value):
+        """Register the key, and remove it at once if another request was inside."""
         registration = super().register(ledger, account_id, key_type, value)
         if registration.accepted and self.visit.beside:
             ledger.remove_key(registration.key)
@@ -220,22 +240,31 @@ class LosesRegistrations(HoldsRequestsTogether):
 
 
 class MeetsTheListOfKeys(HoldsRequestsTogether):
-    """The sandbox, which gives `ALTERED` to requests of `OPERATION` where a registration is granted while the list of keys
-    is read."""
+    """The sandbox, which gives a wrong answer if a registration succeeds while the list of keys is read.
+
+    The wrong answer is `ALTERED`. The registration or the list gets it, as `OPERATION` says.
+    """
 
     OPERATION: str
     ALTERED: Response
 
-    def affect_each_other(self, one, other):
-        operations = {one.operation, other.operation}
-        return one.has_token and other.has_token and operations == {"registerPixKey", "listPixKeys"}
+    def affect_each_other(self, visit, other_visit):
+        """True if a registration and a list of keys are inside, both with the valid token."""
+        operations = {visit.operation, other_visit.operation}
+        return visit.has_token and other_visit.has_token and operations == {"registerPixKey", "listPixKeys"}
 
     def finish(self, request, operation, response):
-        granted = operation == "registerPixKey" and b'"Success": "true"' in response.body
-        if not (granted or operation == "listPixKeys") or not self.wait_for_another_request():
+        """Hold a list and a registration that succeeded until both are inside, and then give one of them ALTERED.
+
+        A registration that was refused publishes no answer, so the list beside it is answered as documented.
+        """
+        is_list = operation == "listPixKeys"
+        has_registered = operation == "registerPixKey" and b'"Success": "true"' in response.body
+        if not (is_list or has_registered) or not self.wait_for_another_request():
             return response
         self.publish_answer(response)
-        return self.ALTERED if self.answer_to_the_other_request() and operation == self.OPERATION else response
+        registration_and_list_meet = self.answer_to_the_other_request() is not None
+        return self.ALTERED if registration_and_list_meet and operation == self.OPERATION else response
 
 
 declare_mutant(
@@ -253,9 +282,10 @@ declare_mutant(
 
 
 class FailsInCompany(DiffersInOperations, HoldsRequestsTogether):
-    """The sandbox, which fails before it does what a valid request to `OPERATIONS` asks for."""
+    """The sandbox, which answers a valid request to `OPERATIONS` with 500 and does nothing, if a second one is in flight."""
 
     def perform(self, operation, request, parameter):
+        """Hold the request until a second one is inside, and then fail before anything is done."""
         if operation in self.OPERATIONS and self.wait_for_another_request():
             raise Refusal(500, "Internal server error.")
         return super().perform(operation, request, parameter)
@@ -274,13 +304,14 @@ for _operation in ("executePix", "registerPixKey", "deletePixKey"):
 
 
 class FallsInCompany(DiffersInOperations, HoldsRequestsTogether):
-    """The sandbox, which falls over a request that it refuses while another one is in flight."""
+    """The sandbox, which answers an invalid request with `FALL`, such as a server error, if a second one is in flight."""
 
     FALL: Response
 
     def finish(self, request, operation, response):
-        meant = operation in self.OPERATIONS and response.status not in (200, 401)
-        return self.FALL if meant and self.wait_for_another_request() else response
+        """Give FALL in the place of a refusal, if a second request is inside. A refused token (401) is answered rightly."""
+        is_refusal = operation in self.OPERATIONS and response.status not in (200, 401)
+        return self.FALL if is_refusal and self.wait_for_another_request() else response
 
 
 for _operation, _fall in (

@@ -1,4 +1,4 @@
-"""Server errors, stack traces and dropped connections for an invalid request, one input class each."""
+"""Services that answer one kind of invalid request with a server error, a stack trace or a dropped connection."""
 
 import json
 from urllib.parse import unquote
@@ -7,8 +7,8 @@ from environments.sandbox import Response, Server, Service
 from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
 from tests.selftest.proof.mutants.making_faults import (
     ChangesAnswers,
-    Demands,
     DiffersInOperations,
+    RefusesSomeRequests,
     json_members,
     without_self,
 )
@@ -28,126 +28,140 @@ FALLS = {
     "ShowsATraceInJson": ("is refused with a stack trace in JSON", Response(422, _IN_JSON, JSON), ("stackTrace",)),
     "IsDropped": ("ends with a dropped connection", DROPPED, ("connection",)),
 }
-"""How a service falls over: what its text says of it, the answer, and the rows that it breaks."""
+"""Ways in which a service fails on a request: in words, the answer, and the ends of the ids of requirements that it breaks."""
 
 
 class Falls(DiffersInOperations, DropsConnections):
-    """The sandbox, which falls over what `trips` picks of the requests to `OPERATIONS`."""
+    """The sandbox, which answers the requests to `OPERATIONS` of which `is_affected` is true with `FALL`.
+
+    FALL is the answer of a service that fails, such as a server error or a dropped connection.
+    """
 
     def finish(self, request, operation, response):
-        return self.FALL if operation in self.OPERATIONS and self.trips(request) else response
+        return self.FALL if operation in self.OPERATIONS and self.is_affected(request) else response
 
 
-def argument(request):
-    """The path argument, decoded."""
+def path_argument(request):
+    """The last part of the path, decoded: an account or a code."""
     return unquote(request.path.rsplit("/", 1)[-1])
 
 
-def holds(name, fits):
-    """A member of the body whose value fits."""
+def has_member(name, fits):
+    """A function that is true of a request if its JSON body has this member, with a value of which `fits` is true."""
     return lambda request: name in json_members(request) and fits(json_members(request)[name])
 
 
-def lacks(name):
-    """A body of three members that is short of one."""
+def lacks_only(name):
+    """A function that is true of a registration whose body lacks this one of its three members."""
     return lambda request: len(json_members(request)) == 2 and name not in json_members(request)
 
 
-def is_invented(code):
-    """The mark of the suite and eight hex digits."""
-    return code.startswith(SYNTHETIC_PREFIX) and len(code) == len(SYNTHETIC_PREFIX) + 8
+def is_made_up(text):
+    """True if a code or key has the form that the suite makes up: its prefix and eight hex digits."""
+    return text.startswith(SYNTHETIC_PREFIX) and len(text) == len(SYNTHETIC_PREFIX) + 8
 
 
 MALFORMED = {
-    "MalformedJson": ("malformed JSON", lambda r: r.body.startswith(b'{"pixconf')),
-    "AnEmptyBody": ("an empty body", lambda r: not r.body),
+    "MalformedJson": ("malformed JSON", lambda request: request.body.startswith(b'{"pixconf')),
+    "AnEmptyBody": ("an empty body", lambda request: not request.body),
 }
 NO_OBJECT = {
-    "AnArray": ("an array as body", lambda r: r.body == b"[]"),
-    "AText": ("a text as body", lambda r: r.body.startswith(b'"')),
+    "AnArray": ("an array as body", lambda request: request.body == b"[]"),
+    "AText": ("a text as body", lambda request: request.body.startswith(b'"')),
 }
-NO_TOKEN = {"AMissingToken": ("a request without a token", lambda r: not r.header("Authorization"))}
-UNKNOWN = {"AnUnknownAccount": ("an unknown account", lambda r: argument(r).startswith(SYNTHETIC_PREFIX))}
-ENCODED = {"AnEncodedAccount": ("an account with encoded slashes", lambda r: "%252f" in r.path.lower())}
-TRANSFER = {**MALFORMED, "TextForValue": ("text for value", holds("value", lambda v: str(v).endswith("text")))}
+NO_TOKEN = {"AMissingToken": ("a request without a token", lambda request: not request.header("Authorization"))}
+UNKNOWN = {
+    "AnUnknownAccount": ("an unknown account", lambda request: path_argument(request).startswith(SYNTHETIC_PREFIX))
+}
+ENCODED = {"AnEncodedAccount": ("an account with encoded slashes", lambda request: "%252f" in request.path.lower())}
+TRANSFER = {
+    **MALFORMED,
+    "TextForValue": ("text for value", has_member("value", lambda value: str(value).endswith("text"))),
+}
 INPUTS = {
     "executePix": {
         **NO_TOKEN,
-        "BasicCredentials": ("basic credentials", lambda r: r.header("Authorization").startswith("Basic ")),
-        "AnUnknownCode": ("an unknown code", lambda r: is_invented(argument(r))),
-        "AnOverLongCode": ("an over-long code", lambda r: len(argument(r)) > 1000),
-        "AnEncodedCode": ("a code with encoded slashes", lambda r: "%252f" in r.path.lower()),
-        "ACodeOutsideAscii": ("a code outside ASCII", lambda r: not argument(r).isascii()),
-        "ACodeWithNul": ("a code with NUL", lambda r: "\0" in argument(r)),
+        "BasicCredentials": ("basic credentials", lambda request: request.header("Authorization").startswith("Basic ")),
+        "AnUnknownCode": ("an unknown code", lambda request: is_made_up(path_argument(request))),
+        "AnOverLongCode": ("an over-long code", lambda request: len(path_argument(request)) > 1000),
+        "AnEncodedCode": ("a code with encoded slashes", lambda request: "%252f" in request.path.lower()),
+        "ACodeOutsideAscii": ("a code outside ASCII", lambda request: not path_argument(request).isascii()),
+        "ACodeWithNul": ("a code with NUL", lambda request: "\0" in path_argument(request)),
     },
     "registerPixKey": {
         **MALFORMED, **NO_TOKEN, **UNKNOWN, **NO_OBJECT,
-        "AnEmptyObject": ("an empty object", lambda r: r.body == b"{}"),
-        "ADeepBody": ("a deeply nested body", lambda r: r.body.startswith(b"[[[[")),
-        "AForm": ("a form", lambda r: "form" in r.header("Content-Type")),
-        "AMissingKey": ("a missing pixKey", lacks("pixKey")),
-        "AMissingKind": ("a missing pixKeyType", lacks("pixKeyType")),
-        "AnUnknownKind": ("a kind that is not documented", holds("pixKeyType", lambda v: v == "IBAN")),
-        "ANullKey": ("null as key", holds("pixKey", lambda v: v is None)),
-        "AKeyOutsideAscii": ("a key outside ASCII", holds("pixKey", lambda v: not str(v).isascii())),
-        "AKeyWithNul": ("a key with NUL", holds("pixKey", lambda v: "\0" in str(v))),
-        "AnOverLongKey": ("an over-long key", holds("pixKey", lambda v: len(str(v)) > 1000)),
-        "AnIllFormedEmail": ("an ill-formed address", holds("pixKey", lambda v: is_invented(str(v)))),
+        "AnEmptyObject": ("an empty object", lambda request: request.body == b"{}"),
+        "ADeepBody": ("a deeply nested body", lambda request: request.body.startswith(b"[[[[")),
+        "AForm": ("a form", lambda request: "form" in request.header("Content-Type")),
+        "AMissingKey": ("a missing pixKey", lacks_only("pixKey")),
+        "AMissingKind": ("a missing pixKeyType", lacks_only("pixKeyType")),
+        "AnUnknownKind": ("a kind that is not documented", has_member("pixKeyType", lambda value: value == "IBAN")),
+        "ANullKey": ("null as key", has_member("pixKey", lambda value: value is None)),
+        "AKeyOutsideAscii": ("a key outside ASCII", has_member("pixKey", lambda value: not str(value).isascii())),
+        "AKeyWithNul": ("a key with NUL", has_member("pixKey", lambda value: "\0" in str(value))),
+        "AnOverLongKey": ("an over-long key", has_member("pixKey", lambda value: len(str(value)) > 1000)),
+        "AnIllFormedEmail": ("an ill-formed address", has_member("pixKey", lambda value: is_made_up(str(value)))),
     },
     "deletePixKey": {**MALFORMED, **NO_OBJECT},
     **{read: {**NO_TOKEN, **UNKNOWN, **ENCODED} if operations()[read].path_parameter else NO_TOKEN for read in READ_OPERATIONS},
     **dict.fromkeys(PREPARING_OPERATIONS, TRANSFER),
 }  # fmt: skip
-"""By operation: what the name of the mutant calls the input, what its text does, and how it is told."""
+"""Invalid requests by operation: the words for one in the name and in the text of a mutant, and what is true of it."""
 
 
 HIDES = {
     ("executePix", "AnUnknownCode"): ("executePix.token.scheme",),
     **{(read, "AMissingToken"): (f"{read}.token",) for read in READ_OPERATIONS},
 }
-"""What an operation does not show where it answers like that: a drop, or a server error, is nothing to observe."""
+"""Requirements that are not exercised if the service fails on such a request: a failure is nothing to observe."""
 
 
-def _lie(operation, fall, word, shown, trips):
-    how, response, rows = FALLS[fall]
+def _declare_failure(operation, way, word, request_in_words, is_affected):
+    """Declare a mutant that fails in this way of FALLS on the requests of which `is_affected` is true."""
+    how, response, rows = FALLS[way]
+    is_nothing_to_observe = response is DROPPED or response.status >= 500 or operation == "executePix"
     declare_mutant(
-        "breaks on an invalid request", f"{operation[0].upper()}{operation[1:]}{fall}For{word}",
-        f"{shown[0].upper()}{shown[1:]} {how}.", Falls, *ids_of_operation(operation, *rows),
-        hides=HIDES.get((operation, word), ()) if response is DROPPED or response.status >= 500 or operation == "executePix" else (),
-        OPERATIONS=(operation,), FALL=response, trips=without_self(trips),
+        "breaks on an invalid request", f"{operation[0].upper()}{operation[1:]}{way}For{word}",
+        f"{request_in_words[0].upper()}{request_in_words[1:]} {how}.", Falls, *ids_of_operation(operation, *rows),
+        hides=HIDES.get((operation, word), ()) if is_nothing_to_observe else (),
+        OPERATIONS=(operation,), FALL=response, is_affected=without_self(is_affected),
     )  # fmt: skip
 
 
 for _operation, _inputs in INPUTS.items():
-    for _index, (_word, (_shown, _trips)) in enumerate(_inputs.items()):
-        _lie(_operation, list(FALLS)[_index % 4], _word, _shown, _trips)
-    _word, (_shown, _trips) = next(iter(_inputs.items()))
-    _lie(_operation, "IsDropped", _word, _shown, _trips)
+    for _index, (_word, (_in_words, _is_affected)) in enumerate(_inputs.items()):
+        _declare_failure(_operation, list(FALLS)[_index % 4], _word, _in_words, _is_affected)
+    _word, (_in_words, _is_affected) = next(iter(_inputs.items()))
+    _declare_failure(_operation, "IsDropped", _word, _in_words, _is_affected)
     if len(_inputs) < 2:
-        _lie(_operation, "ShowsATrace", _word, _shown, _trips)
+        _declare_failure(_operation, "ShowsATrace", _word, _in_words, _is_affected)
 
 
 class FallsOnce(Falls):
-    """The sandbox, which answers to an undocumented key type when it is sent again."""
+    """The sandbox, which fails on an undocumented key type, but answers the same request if it is sent again."""
 
-    def trips(self, request):
-        asked, self.asked = getattr(self, "asked", b""), request.body
-        return self.asked != asked and json_members(request).get("pixKeyType") not in KEY_TYPES
+    last_body = b""
+
+    def is_affected(self, request):
+        """True of a registration with an undocumented key type, unless the request before had the same body."""
+        is_new = request.body != self.last_body
+        self.last_body = request.body
+        return is_new and json_members(request).get("pixKeyType") not in KEY_TYPES
 
 
 declare_mutant(
     "breaks on an invalid request", "RegistrationIsDroppedOnce", "An undocumented key type drops the connection once.",
     FallsOnce, "registerPixKey.connection", OPERATIONS=("registerPixKey",), FALL=DROPPED,
 )  # fmt: skip
-for _name, _what, _operation, _strikes in (
-    ("ExecutionOfACnpjFails", "The execution of a CNPJ key", "executePix", lambda r: "CNPJ" in r.path),
-    ("DeletionOfAnEmailFails", "The deletion of an EMAIL key", "deletePixKey", lambda r: b"@" in r.body),
-    ("BalanceFails", "Reading the balance", "getBalance", lambda r: True),
+for _name, _what, _operation, _is_refused in (
+    ("ExecutionOfACnpjFails", "The execution of a CNPJ key", "executePix", lambda request: "CNPJ" in request.path),
+    ("DeletionOfAnEmailFails", "The deletion of an EMAIL key", "deletePixKey", lambda request: b"@" in request.body),
+    ("BalanceFails", "Reading the balance", "getBalance", lambda request: True),
 ):
     declare_mutant(
-        "breaks on a valid request", _name, f"{_what} ends in a server error.", Demands, f"{_operation}.serverError",
+        "breaks on a valid request", _name, f"{_what} ends in a server error.", RefusesSomeRequests, f"{_operation}.serverError",
         hides=() if _operation in ("executePix", "deletePixKey") else (f"{_operation}.*",),
-        OPERATIONS=(_operation,), REFUSAL=(500, "Internal server error."), lacks=without_self(_strikes),
+        OPERATIONS=(_operation,), REFUSAL=(500, "Internal server error."), is_refused=without_self(_is_refused),
     )  # fmt: skip
 declare_mutant(
     "breaks on a valid request", "DeletionsFailAfterDeleting", "Every deletion deletes the key and ends in a server error.",
@@ -159,8 +173,8 @@ declare_mutant(
 # -- the process ends
 
 
-class Mortal(Server):
-    """Tells the service who serves it. A successor on the same port takes its place."""
+class RestartableServer(Server):
+    """A server that the service itself can stop and start again, as if its process had ended."""
 
     successor = None
 
@@ -169,8 +183,9 @@ class Mortal(Server):
         super().__init__(service, port)
 
     def start_again(self):
+        """Close all connections, and start a successor on the same port."""
         super().stop()
-        self.successor = Mortal(self.service, self.server_address[1])
+        self.successor = RestartableServer(self.service, self.server_address[1])
 
     def stop(self):
         super().stop()
@@ -179,11 +194,13 @@ class Mortal(Server):
 
 
 class Ends(Service):
-    """The sandbox, whose process ends at an undocumented key type, and is started again."""
+    """The sandbox, whose process ends when it gets the undocumented key type IBAN, and is started again."""
 
-    ON_THE_WIRE, SERVER = True, Mortal
+    ON_THE_WIRE = True
+    SERVER = RestartableServer
 
     def serve(self, request, connection):
+        """Answer a request. A request with the key type IBAN gets no answer, because the server restarts."""
         if json_members(request).get("pixKeyType") != "IBAN":
             return super().serve(request, connection)
         self.server.start_again()

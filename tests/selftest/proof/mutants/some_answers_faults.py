@@ -1,4 +1,4 @@
-"""Faults that show in one answer of several, in the deletion of some keys, or on a connection that has carried a request."""
+"""Faults that show only in some answers: one of several, the deletion of some keys, or the second one on a connection."""
 
 import random
 
@@ -15,27 +15,31 @@ from tests.selftest.proof.variants.conforming_making import KnowsItsConnections,
 
 
 class OneOfSeveral(ChangesAnswers):
-    """The sandbox, where `alter` sees some of the successful answers to one operation; not the one for a RANDOM key, which
-    alone shows what such a key gets."""
+    """The sandbox, where `alter` changes some of the successful answers to one operation.
 
-    answers = 0
+    The answer for a RANDOM key is never changed, because a run registers only one such key, and judges its answer.
+    """
+
+    number_of_answers = 0
 
     def __init__(self):
         super().__init__()
-        self.dice = random.Random(3)  # it fails by chance, and always alike
+        self.dice = random.Random(3)  # with a seed, so that each run draws the same numbers
 
     def finish(self, request, operation, response):
+        """Count the successful answers, and change those that are affected."""
         if json_members(request).get("pixKeyType") == "RANDOM":
             return response
-        self.answers += operation in self.OPERATIONS and response.status == 200
+        if operation in self.OPERATIONS and response.status == 200:
+            self.number_of_answers += 1
         return super().finish(request, operation, response)
 
 
-STRIKES = {
-    "EveryFifth": ("one answer of five", lambda self, request: self.answers % 5 == 0),
-    "EverySecond": ("every second answer", lambda self, request: self.answers % 2 == 0),
-    "AllButTheFirst": ("every answer but the first", lambda self, request: self.answers > 1),
-    "TheFirst": ("the first answer", lambda self, request: self.answers == 1),
+OCCASIONS = {
+    "EveryFifth": ("one answer of five", lambda self, request: self.number_of_answers % 5 == 0),
+    "EverySecond": ("every second answer", lambda self, request: self.number_of_answers % 2 == 0),
+    "AllButTheFirst": ("every answer but the first", lambda self, request: self.number_of_answers > 1),
+    "TheFirst": ("the first answer", lambda self, request: self.number_of_answers == 1),
     "ByChance": ("one answer of four, by chance", lambda self, request: self.dice.random() < 0.25),
 }
 
@@ -53,50 +57,54 @@ OF = {
     "deletePixKey": ("IsTruncated", "HasAnotherStatus", "HasATextCode"),
 }
 _WARNS = {"registerPixKeyEveryFifthIsTruncated": ("registerPixKey.Success.example",)}
-"""The first registration of a type is among these answers."""
+"""Further warnings of a mutant: the first registration of a key type is among the answers that it changes."""
 _EXTRA = {"HasNoDigit": ("executePix.fields.extra",), "HasNoMessage": ("registerPixKey.fields.extra",)}
 
 
-def _tried(strike, faults):
-    """Every fault in one answer of five; one fault for each other occasion."""
-    index = list(STRIKES).index(strike)
+def _faults_on_occasion(occasion, faults):
+    """The faults that are tried on an occasion: all of them in one answer of five, and one fault on any other occasion."""
+    index = list(OCCASIONS).index(occasion)
     return faults if index == 0 else (faults[index % len(faults)],)
 
 
 for _operation, _faults in OF.items():
-    for _strike, (_when, _strikes) in STRIKES.items():
-        for _fault in _tried(_strike, _faults):
+    for _occasion, (_when, _is_affected) in OCCASIONS.items():
+        for _fault in _faults_on_occasion(_occasion, _faults):
             _row, _what, _alter = FAULTS[_fault]
             declare_mutant(
-                "shows in some answers", f"{_operation[0].upper()}{_operation[1:]}{_strike}{_fault}",
+                "shows in some answers", f"{_operation[0].upper()}{_operation[1:]}{_occasion}{_fault}",
                 f"{_when[0].upper()}{_when[1:]} {_what}.", OneOfSeveral, f"{_operation}.{_row}",
-                warns=_WARNS.get(f"{_operation}{_strike}{_fault}", _EXTRA.get(_fault, ())),
-                OPERATIONS=(_operation,), strikes=_strikes, alter=without_self(_alter), GETS_THE_REQUESTS_OF_THE_SANDBOX=_row != "json",
+                warns=_WARNS.get(f"{_operation}{_occasion}{_fault}", _EXTRA.get(_fault, ())),
+                OPERATIONS=(_operation,), is_affected=_is_affected, alter=without_self(_alter), GETS_THE_REQUESTS_OF_THE_SANDBOX=_row != "json",
             )  # fmt: skip
 
 
 class KnowsWhatWasBefore(RemembersThePast, ChangesAnswers):
-    """The sandbox, where `alter` sees some registrations, by the operations of all requests before."""
+    """The sandbox, where the code in some answers to registrations is a text, depending on the requests before.
+
+    `past` has an entry for each request: its operation, with ", granted" if it succeeded. None is an unknown path.
+    """
 
     OPERATIONS = ("registerPixKey",)
     alter = without_self(FAULTS["HasATextCode"][2])
 
     def finish(self, request, operation, response):
+        """Change the answer if the request is affected, and then add the request to the past."""
         answer = super().finish(request, operation, response)
-        is_granted = response.status == 200
-        self.past.append(f"{operation}, granted" if is_granted else operation)
+        has_succeeded = response.status == 200
+        self.past.append(f"{operation}, granted" if has_succeeded else operation)
         return answer
 
 
-for _name, _strikes in {
+for _name, _is_affected in {
     "RegistrationRightAfterAnUnknownPath": lambda self, request: self.past[-1] is None,
     "RegistrationBeforeAnyOther": lambda self, request: "registerPixKey, granted" not in self.past,
 }.items():
     declare_mutant(
         "shows in some answers", f"{_name}HasATextCode", f"The code of a {_name} is text.", KnowsWhatWasBefore,
-        "registerPixKey.envelope.code.type", strikes=_strikes,
+        "registerPixKey.envelope.code.type", is_affected=_is_affected,
     )  # fmt: skip
-for _name, _text, _rows, _strikes, _alter in (
+for _name, _text, _rows, _is_affected, _alter in (
     (
         "DeletionOfAnEmailHasNoContent", "The deletion of an EMAIL key has the status 204.", ("status", "json"),
         lambda self, request: "@" in str(json_members(request).get("pixKey")), lambda response: Response(204, b""),
@@ -109,7 +117,7 @@ for _name, _text, _rows, _strikes, _alter in (
 ):  # fmt: skip
     declare_mutant(
         "shows for some deletions", _name, _text, ChangesAnswers, *ids_of_operation("deletePixKey", *_rows),
-        OPERATIONS=("deletePixKey",), strikes=_strikes, alter=without_self(_alter), GETS_THE_REQUESTS_OF_THE_SANDBOX="json" not in _rows,
+        OPERATIONS=("deletePixKey",), is_affected=_is_affected, alter=without_self(_alter), GETS_THE_REQUESTS_OF_THE_SANDBOX="json" not in _rows,
     )  # fmt: skip
 
 
@@ -117,13 +125,16 @@ for _name, _text, _rows, _strikes, _alter in (
 
 
 class ForgetsOnAKeptConnection(KnowsItsConnections):
-    """The sandbox, whose results lack a field from the second request of a connection on."""
+    """The sandbox, whose execution results lack FIELD from the second request of a connection on."""
 
     FIELD = ""
 
     def execution_result(self, transfer):
+        """The result of an execution, without FIELD if the connection carried a request before."""
         result = super().execution_result(transfer)
-        return {name: value for name, value in result.items() if not self.carried or name != self.FIELD}
+        if self.carried:
+            del result[self.FIELD]
+        return result
 
 
 for _field in ("digit", "document"):
@@ -144,18 +155,20 @@ class ExecutionUnmasksOnAKeptConnection(KnowsItsConnections):
 
 @mutant("kept connection", "executePix.token.required", hides=("executePix.token.scheme",))
 class ExecutionTrustsAConnection(KnowsItsConnections):
-    """The token is not checked on a connection that was authorized before."""
+    """The token of an execution is not checked on a connection that carried the valid token before."""
 
     OPERATION = "executePix"
 
     def authorize(self, request, operation):
-        if operation != self.OPERATION or not getattr(self.connection, "authorized", False):
-            super().authorize(request, operation)
+        """Check the token, unless a request to OPERATION comes on a connection whose token was checked before."""
+        is_trusted = operation == self.OPERATION and getattr(self.connection, "authorized", False)
+        if not is_trusted:
+            super().authorize(request, operation)  # raises Refusal if the token is not valid
         self.connection.authorized = True
 
 
 @mutant("kept connection", "registerPixKey.token.required", warns=("registerPixKey.token.scheme",))
 class RegistrationTrustsAConnection(ExecutionTrustsAConnection):
-    """The token is not checked on a connection that was authorized before."""
+    """The token of a registration is not checked on a connection that carried the valid token before."""
 
     OPERATION = "registerPixKey"

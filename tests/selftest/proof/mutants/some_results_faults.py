@@ -1,4 +1,4 @@
-"""Faults of a field that show for one key type, or for some values, only; and Success of another text."""
+"""Faults of a field that show only for one key type or for some values, and registrations with a wrong Success."""
 
 from environments.sandbox import Service
 from tests.selftest.proof.mutants.making_faults import (
@@ -70,36 +70,49 @@ FAULTY_REGISTRATIONS = {
     "Declined": "Message Missing, Message Null, Message Capitals, DocumentNumber Missing",
     "TenthOrLater": "DocumentNumber Text",
 }
-_ASKED = {
+_FURTHER_VERDICTS = {
     ("Cents", "value Text"): {"hides": ("executePix.value.matches",)},
     ("Made", "Key Missing"): {"hides": ("registerPixKey.Key.example",)},
     ("Made", "Key Object"): {"warns": ("registerPixKey.Key.example",)},
 }
-"""What else is to be said: the one value shown is that of a key that the service makes, and the run prepares an amount with
-cents."""
+"""Further verdicts of some mutants, by condition and fault.
+
+The interface document shows one value of Key, that of a key which the service makes. The amount that the run prepares has
+cents.
+"""
 
 
-def _renamed(data, name, other):
-    return {other if key == name else key: value for key, value in data.items()}
+def _renamed(data, name, new_name):
+    """The members of a result, with another name for one of them, in the same order."""
+    return {new_name if key == name else key: value for key, value in data.items()}
 
 
-def _some(operation, subject, base, when, condition, faulty):
-    field, fault = faulty.split()
-    (phrase, meant), (row, how, change) = when[condition], FAULTS[fault]
+def _declare_faulty_field(operation, subject, base, conditions, condition, field_and_fault):
+    """Declare a mutant with a fault of one field in some results.
+
+    For example, `condition` is "Phone" and `field_and_fault` is "name Null": the field name of the execution of a PHONE
+    key is null. `conditions` are EXECUTIONS or REGISTRATIONS, and `subject` is "execution" or "registration".
+    """
+    field, fault = field_and_fault.split()
+    condition_in_words, is_affected = conditions[condition]
+    row, fault_in_words, change = FAULTS[fault]
+    article = "an" if subject == "execution" else "a"
     declare_mutant(
         f"shows for some {subject}s", f"{condition}{subject.capitalize()}{field[0].upper()}{field[1:]}{fault}",
-        f"The field {field} of {'an' if subject[0] == 'e' else 'a'} {subject} {phrase} {how}.", base,
-        f"{operation}.{field}.{row}", meant=without_self(meant), change=without_self(lambda data: change(data, field)),
-        **_ASKED.get((condition, faulty), {}),
+        f"The field {field} of {article} {subject} {condition_in_words} {fault_in_words}.", base,
+        f"{operation}.{field}.{row}", is_affected=without_self(is_affected), change=without_self(lambda data: change(data, field)),
+        **_FURTHER_VERDICTS.get((condition, field_and_fault), {}),
     )  # fmt: skip
 
 
 for _condition, _faults in FAULTY_EXECUTIONS.items():
     for _faulty in _faults.split(", "):
-        _some("executePix", "execution", ChangesSomeExecutions, EXECUTIONS, _condition, _faulty)
+        _declare_faulty_field("executePix", "execution", ChangesSomeExecutions, EXECUTIONS, _condition, _faulty)
 for _condition, _faults in FAULTY_REGISTRATIONS.items():
     for _faulty in _faults.split(", "):
-        _some("registerPixKey", "registration", ChangesSomeRegistrations, REGISTRATIONS, _condition, _faulty)
+        _declare_faulty_field(
+            "registerPixKey", "registration", ChangesSomeRegistrations, REGISTRATIONS, _condition, _faulty
+        )
 
 
 # -- the answer of the request before
@@ -109,23 +122,28 @@ for _condition, _faults in FAULTY_REGISTRATIONS.items():
 class KeyIsOfTheRegistrationBefore(Service):
     """Key shows the key of the registration before."""
 
-    earlier = None
+    last_key = None
 
     def registration_key(self, registration):
+        """The member Key of the answer: the key of the registration before. It stays null if it is null by right."""
         key = super().registration_key(registration)
-        shown, self.earlier = self.earlier if key else None, key or self.earlier
-        return shown
+        if key is None:
+            return None
+        earlier_key, self.last_key = self.last_key, key
+        return earlier_key
 
 
 @mutant("answer of the request before", "executePix.id.matches")
 class IdIsOfTheExecutionBefore(Service):
     """The id is that of the execution before."""
 
-    earlier = None
+    last_id = None
 
     def execution_result(self, transfer):
-        shown, self.earlier = self.earlier or transfer.id, transfer.id
-        return super().execution_result(transfer) | {"id": shown}
+        """The result of an execution with the id of the one before. The first result has its own id."""
+        earlier_id = self.last_id or transfer.id
+        self.last_id = transfer.id
+        return super().execution_result(transfer) | {"id": earlier_id}
 
 
 # -- Success that is neither the text true nor the text false: always, or only where it says no
@@ -139,7 +157,7 @@ for _name, _text in TEXTS.items():
         "Success of another text", f"Success{_name}", f"Success is the text {_text!r}.", ChangesSomeRegistrations,
         "registerPixKey.Success.text", warns=("registerPixKey.Success.example",),
         hides=(*_CASE, *HIDES_REGISTRATION),
-        meant=lambda self, registration: True, change=lambda self, data, text=_text: data | {"Success": text},
+        is_affected=lambda self, registration: True, change=lambda self, data, text=_text: data | {"Success": text},
     )  # fmt: skip
 for _name, _value in {
     "No": "no", "Empty": "", "Zero": "0", "Pending": "pending", "AsBoolean": False, "AsNull": None, "AsInteger": 0,
@@ -148,10 +166,10 @@ for _name, _value in {
     declare_mutant(
         f"Success of another {_what}", f"Failure{_name}", f"Success is {_value!r} where a registration is declined.",
         ChangesSomeRegistrations, f"registerPixKey.Success.{_what}",
-        meant=lambda self, registration: not registration.accepted,
+        is_affected=lambda self, registration: not registration.accepted,
         change=lambda self, data, value=_value: data | {"Success": value},
     )  # fmt: skip
-for _name, _changed, _meant in (
+for _name, _changed, _is_affected in (
     ("SuccessCapitalised", str.capitalize, lambda self, registration: True),
     ("SuccessInCapitals", str.upper, lambda self, registration: True),
     ("SuccessPadded", " {} ".format, lambda self, registration: True),
@@ -160,5 +178,5 @@ for _name, _changed, _meant in (
 ):
     declare_mutant(
         "Success in another letter case", _name, f"Success is written with {_changed.__name__}().", ChangesSomeRegistrations,
-        warns=_CASE, meant=_meant, change=lambda self, data, changed=_changed: data | {"Success": changed(data["Success"])},
+        warns=_CASE, is_affected=_is_affected, change=lambda self, data, changed=_changed: data | {"Success": changed(data["Success"])},
     )  # fmt: skip

@@ -1,25 +1,32 @@
-"""Faults that depend on what the service, or the connection, did right before; and refusals that are kept."""
+"""Faults that depend on the request before, and services that remember a refusal and repeat it for a valid request."""
 
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING_OPERATIONS
 from tests.selftest.proof.mutants.making_faults import body_rewritten
 from tests.selftest.proof.registry import declare_mutant, mutant
 
-_TEXT_CODE = body_rewritten(b'"code": 0', b'"code": "0"')
+_with_text_code = body_rewritten(b'"code": 0', b'"code": "0"')
+"""The answer with the text "0" in the place of the code 0."""
 
 
 class RightAfter(Service):
-    """The sandbox, whose answers to `OPERATION` have a code of text if `follows` picks the request before: its operation and
-    the status of its answer."""
+    """The sandbox, whose answer to `OPERATION` has a text as its code right after a certain request.
 
-    before = ("", 0)
+    `follows` is true of the operation of that request and of the status of its answer.
+    """
+
+    last_operation = ""
+    last_status = 0
 
     def respond(self, request):
+        """Answer a request, and change the code of a successful answer to OPERATION if the request before is the one."""
         response = super().respond(request)
         operations = {name for method, name, _ in self.routes_of(request.path) if method == request.method}
-        if self.OPERATION in operations and response.status == 200 and self.follows(*self.before):
-            response = _TEXT_CODE(response)
-        self.before = (next(iter(operations), ""), response.status)
+        is_success = self.OPERATION in operations and response.status == 200
+        if is_success and self.follows(self.last_operation, self.last_status):
+            response = _with_text_code(response)
+        self.last_operation = next(iter(operations), "")
+        self.last_status = response.status
         return response
 
 
@@ -61,65 +68,73 @@ for _operation, _names in _PAIRS.items():
     hides=("executePix.status.transitions", "executePix.token.required", "executePix.value.matches"),
 )
 class KeepsTheRefusalOfACode(Service):
-    """A code that came without a valid token is refused with 401 from then on, whoever asks."""
+    """A code that came without a valid token is refused with 401 from then on, even with the valid token."""
 
     def __init__(self):
         super().__init__()
-        self.kept = set()
+        self.refused_paths = set()
 
     def authorize(self, request, operation):
+        """Check the token. An execution is refused if it was once requested without the valid token."""
         if operation != "executePix":
             return super().authorize(request, operation)
-        if request.path in self.kept:
+        if request.path in self.refused_paths:
             raise Refusal(401, "The token is not known.")
         try:
             return super().authorize(request, operation)
         except Refusal:
-            self.kept.add(request.path)
+            self.refused_paths.add(request.path)
             raise
 
 
 class KeepsTheRefusalOfAnAccount(Service):
-    """The sandbox, which keeps a 401 for what `PLACE` finds in a request, and refuses the next `TIMES` registrations with
-    it, whoever asks. Requests to `KEPT_FOR` are kept."""
+    """The sandbox, which remembers each account for which it refused a token, and refuses the valid token for it, too.
 
-    KEPT_FOR = ("registerPixKey",)
+    It does so for the next `TIMES` registrations of the account. Only refusals of `REMEMBERED_OPERATIONS` count, and those
+    of requests without any token only if `REMEMBERS_REQUESTS_WITHOUT_TOKEN`.
+    """
+
+    REMEMBERED_OPERATIONS = ("registerPixKey",)
     TIMES = 1_000_000
-    IS_KEPT_WITHOUT_A_TOKEN = True
+    REMEMBERS_REQUESTS_WITHOUT_TOKEN = True
 
     def __init__(self):
         super().__init__()
-        self.kept = {}
+        self.refusals_to_come = {}  # how many registrations are still refused, by account
 
     def authorize(self, request, operation):
-        place = self.place_of(request)
-        if operation == "registerPixKey" and self.kept.get(place, 0):
-            self.kept[place] -= 1
+        """Check the token. Refuse a registration also if an earlier request for its account was refused."""
+        account = self.remembered_part(request)
+        if operation == "registerPixKey" and self.refusals_to_come.get(account, 0) > 0:
+            self.refusals_to_come[account] -= 1
             raise Refusal(401, "The token is not known.")
         try:
             return super().authorize(request, operation)
         except Refusal:
-            is_kept = operation in self.KEPT_FOR and (self.IS_KEPT_WITHOUT_A_TOKEN or request.header("Authorization"))
-            if is_kept:
-                self.kept[place] = self.TIMES
+            has_token = bool(request.header("Authorization"))
+            counts = has_token or self.REMEMBERS_REQUESTS_WITHOUT_TOKEN
+            if counts and operation in self.REMEMBERED_OPERATIONS:
+                self.refusals_to_come[account] = self.TIMES
             raise
 
-    def place_of(self, request):
+    def remembered_part(self, request):
+        """The part of a request for which a refusal is remembered: its account. A subclass may remember another part."""
         return request.path.rsplit("/", 1)[-1]
 
 
 class KeepsTheRefusalOfAKnownAccount(KeepsTheRefusalOfAnAccount):
-    """The same, for accounts that exist alone."""
+    """The same, but only for accounts that exist, whose names begin with "ac-"."""
 
-    def place_of(self, request):
-        account = super().place_of(request)
+    def remembered_part(self, request):
+        """The account of a request. Any other account is remembered under a number that never comes again."""
+        account = super().remembered_part(request)
         return account if account.startswith("ac-") else id(request)
 
 
 class KeepsTheRefusalOfABody(KeepsTheRefusalOfAnAccount):
-    """The same, for the body of a registration."""
+    """The same, but for the body of a registration, whatever its account."""
 
-    def place_of(self, request):
+    def remembered_part(self, request):
         return request.body
 
 
@@ -144,8 +159,8 @@ for _name, _text, _base, _parts in (
     )  # fmt: skip
 for _name, _text, _parts in (
     ("KeepsARefusalOnce", "After a request without the valid token", {}),
-    ("KeepsARefusalOfAWrongTokenOnce", "After a wrong token", {"IS_KEPT_WITHOUT_A_TOKEN": False}),
-    ("KeepsARefusalOfAReadOnce", "After a read without the valid token", {"KEPT_FOR": ("getBalance",)}),
+    ("KeepsARefusalOfAWrongTokenOnce", "After a wrong token", {"REMEMBERS_REQUESTS_WITHOUT_TOKEN": False}),
+    ("KeepsARefusalOfAReadOnce", "After a read without the valid token", {"REMEMBERED_OPERATIONS": ("getBalance",)}),
 ):
     declare_mutant(
         "kept refusal", _name, f"{_text}, one registration for the same account is refused with 401.",

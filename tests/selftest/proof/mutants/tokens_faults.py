@@ -1,4 +1,4 @@
-"""Each way of not checking the token, for both operations that document it; and a token that is refused."""
+"""Each way of not checking the token, for both operations that document it, and services that refuse the valid token."""
 
 import re
 from dataclasses import replace
@@ -17,137 +17,150 @@ from tests.selftest.proof.registry import declare_mutant, mutant
 
 
 class LaxService(DiffersInOperations):
-    """The sandbox, which for `OPERATIONS` takes what `lets_in` lets in for the token."""
+    """The sandbox, which does not check the token of some requests to `OPERATIONS`.
+
+    `lets_in` is true of these requests. It gets the request and its header Authorization.
+    """
 
     calls = 0
 
     def __init__(self):
         super().__init__()
-        self.served = set()
+        self.operations_with_token = set()
 
     def authorize(self, request, operation):
+        """Check the token, unless `lets_in` is true of the request. Note the operations that were called with the token."""
         if operation in self.OPERATIONS:
             self.calls += 1
             if self.lets_in(request, request.header("Authorization")):
                 return
         super().authorize(request, operation)
-        self.served.add(operation)
+        self.operations_with_token.add(operation)
 
     def key_type_of(self, request):
-        """The kind of the key that a registration, or a prepared transfer, is about."""
+        """The type of the key that a registration names, or to which the transfer of an execution goes."""
         if request.method == "POST":
             return str(json_members(request).get("pixKeyType"))
+        code = request.path.rsplit("/", 1)[-1]
         with self.database.transaction() as ledger:
-            transfer = ledger.transfer(request.path.rsplit("/", 1)[-1])
+            transfer = ledger.transfer(code)
             return transfer.key_type if transfer else ""
 
 
-def _bearer(sent):
-    scheme, _, credential = sent.partition(" ")
+def bearer_token(header):
+    """The token in a header "Authorization: Bearer TOKEN". Empty under any other scheme."""
+    scheme, _, credential = header.partition(" ")
     return credential.strip() if scheme.lower() == "bearer" else ""
 
 
 WAYS = {
-    "IgnoresTheToken": ("The token is not looked at.", lambda self, request, sent: True),
-    "NeedsNoHeader": ("A request without the header is let in.", lambda self, request, sent: not sent),
+    "IgnoresTheToken": ("The token is not looked at.", lambda self, request, header: True),
+    "NeedsNoHeader": ("A request without the header is let in.", lambda self, request, header: not header),
     "TakesAnEmptyBearer": (
-        "A bearer without a token is let in.", lambda self, request, sent: sent.strip().lower() == "bearer",
+        "A bearer without a token is let in.", lambda self, request, header: header.strip().lower() == "bearer",
     ),
-    "TakesAnyHeader": ("Any Authorization header will do.", lambda self, request, sent: bool(sent)),
-    "TakesAnyBearer": ("Any bearer token will do.", lambda self, request, sent: bool(_bearer(sent))),
+    "TakesAnyHeader": ("Any Authorization header will do.", lambda self, request, header: bool(header)),
+    "TakesAnyBearer": ("Any bearer token will do.", lambda self, request, header: bool(bearer_token(header))),
     "TakesTheBeginningOfTheToken": (
-        "A beginning of the token is let in.", lambda self, request, sent: bool(_bearer(sent)) and self.token.startswith(_bearer(sent)),
+        "A beginning of the token is let in.", lambda self, request, header: bool(bearer_token(header)) and self.token.startswith(bearer_token(header)),
     ),
     "IgnoresWhatFollowsTheToken": (
-        "What follows the token is ignored.", lambda self, request, sent: _bearer(sent).startswith(self.token),
+        "What follows the token is ignored.", lambda self, request, header: bearer_token(header).startswith(self.token),
     ),
     "ComparesEightCharacters": (
-        "The first eight characters of the token are compared.", lambda self, request, sent: _bearer(sent)[:8] == self.token[:8],
+        "The first eight characters of the token are compared.", lambda self, request, header: bearer_token(header)[:8] == self.token[:8],
     ),
     "ComparesTheEndOfTheToken": (
-        "Whatever ends with the token is let in.", lambda self, request, sent: _bearer(sent).endswith(self.token),
+        "Whatever ends with the token is let in.", lambda self, request, header: bearer_token(header).endswith(self.token),
     ),
     "ComparesTheLengthOfTheToken": (
-        "The length of the token is compared.", lambda self, request, sent: len(_bearer(sent)) == len(self.token),
+        "The length of the token is compared.", lambda self, request, header: len(bearer_token(header)) == len(self.token),
     ),
     "IgnoresLetterCase": (
-        "The token is compared without its letter case.", lambda self, request, sent: _bearer(sent).lower() == self.token.lower(),
+        "The token is compared without its letter case.", lambda self, request, header: bearer_token(header).lower() == self.token.lower(),
     ),
-    "TakesNull": ("The text null is let in.", lambda self, request, sent: _bearer(sent) == "null"),
-    "TakesUndefined": ("The text undefined is let in.", lambda self, request, sent: _bearer(sent) == "undefined"),
+    "TakesNull": ("The text null is let in.", lambda self, request, header: bearer_token(header) == "null"),
+    "TakesUndefined": ("The text undefined is let in.", lambda self, request, header: bearer_token(header) == "undefined"),
     "ComparesTheSumOfTheToken": (
-        "The characters of the token are compared in any order.", lambda self, request, sent: sorted(_bearer(sent)) == sorted(self.token),
+        "The characters of the token are compared in any order.", lambda self, request, header: sorted(bearer_token(header)) == sorted(self.token),
     ),
     "TakesBasic": (
-        "Basic credentials are let in, whatever they are.", lambda self, request, sent: sent.startswith("Basic "),
+        "Basic credentials are let in, whatever they are.", lambda self, request, header: header.startswith("Basic "),
     ),
     "ChecksTheFirstRequestOnly": (
-        "The token is checked in the first request that the service gets.", lambda self, request, sent: bool(self.served),
+        "The token is checked in the first request that the service gets.", lambda self, request, header: bool(self.operations_with_token),
     ),
     "TakesAnyBearerAfterAGrant": (
-        "After the first request with the token to the operation, any bearer token is let in.", lambda self, request, sent: bool(_bearer(sent)) and self.served.issuperset(self.OPERATIONS),
+        "After the first request with the token to the operation, any bearer token is let in.", lambda self, request, header: bool(bearer_token(header)) and self.operations_with_token.issuperset(self.OPERATIONS),
     ),
     "ForgetsEverySecondTime": (
-        "A bearer token is checked one time in two.", lambda self, request, sent: bool(_bearer(sent)) and self.calls % 2 == 0,
+        "A bearer token is checked one time in two.", lambda self, request, header: bool(bearer_token(header)) and self.calls % 2 == 0,
     ),
 }  # fmt: skip
 _TAKE_A_WRONG_TOKEN = (
     "IgnoresTheToken", "TakesAnyHeader", "TakesAnyBearer", "ComparesTheLengthOfTheToken", "ChecksTheFirstRequestOnly",
     "TakesAnyBearerAfterAGrant", "ForgetsEverySecondTime",
 )  # fmt: skip
-"""What answers a synthetic code alike with and without the token, so that other schemes cannot be told apart."""
+"""Faults with which a made-up code is answered alike with and without the token, so that nobody can tell other schemes apart."""
 _TAKE_ANOTHER_SCHEME = ("IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly", "OfEMAILNeedsNoToken")
-"""What registers a key under another scheme, too."""
+"""Faults with which a key is registered under another scheme, too."""
 
 
-def _not_checked(operation, name, text, lets_in):
-    blurred = operation == "executePix" and name in _TAKE_A_WRONG_TOKEN
+def _declare_lax_service(operation, name, text, lets_in):
+    """Declare a mutant that does not check the token of the requests of which `lets_in` is true."""
+    hides_the_scheme = operation == "executePix" and name in _TAKE_A_WRONG_TOKEN
+    takes_another_scheme = operation == "registerPixKey" and name in _TAKE_ANOTHER_SCHEME
     declare_mutant_of(
         "token not checked", operation, name, text, LaxService, "token.required",
-        warns=("token.scheme",) if operation == "registerPixKey" and name in _TAKE_ANOTHER_SCHEME else (),
-        hides=("executePix.token.scheme",) if blurred else (), lets_in=lets_in,
+        warns=("token.scheme",) if takes_another_scheme else (),
+        hides=("executePix.token.scheme",) if hides_the_scheme else (), lets_in=lets_in,
     )  # fmt: skip
 
 
 for _operation in ("executePix", "registerPixKey"):
     for _name, (_text, _lets_in) in WAYS.items():
-        _not_checked(_operation, _name, _text, _lets_in)
-    for _kind in KEY_TYPES:
-        _not_checked(
+        _declare_lax_service(_operation, _name, _text, _lets_in)
+    for _key_type in KEY_TYPES:
+        _declare_lax_service(
             _operation,
-            f"Of{_kind}NeedsNoToken",
-            f"The token is not checked where the key is of the type {_kind}.",
-            lambda self, request, sent, kind=_kind: self.key_type_of(request) == kind,
+            f"Of{_key_type}NeedsNoToken",
+            f"The token is not checked where the key is of the type {_key_type}.",
+            lambda self, request, header, key_type=_key_type: self.key_type_of(request) == key_type,
         )
-for _kind in KEY_TYPES:
-    _not_checked(
-        "registerPixKey", f"Of{_kind}TakesAnyBearer", f"Any bearer registers a key of the type {_kind}.",
-        lambda self, request, sent, kind=_kind: bool(_bearer(sent)) and self.key_type_of(request) == kind,
+for _key_type in KEY_TYPES:
+    _declare_lax_service(
+        "registerPixKey", f"Of{_key_type}TakesAnyBearer", f"Any bearer registers a key of the type {_key_type}.",
+        lambda self, request, header, key_type=_key_type: bool(bearer_token(header)) and self.key_type_of(request) == key_type,
     )  # fmt: skip
 
 
 class LaxAboutAddresses(LaxService):
-    """The sandbox, which knows its paths in other forms, too."""
+    """The sandbox, which knows its paths in other forms, too, and accepts a key that is registered already."""
 
     def routes_of(self, path):
-        decoded = (
-            unquote(path)
-            .replace("/EXECUTE/PIX/", "/execute/pix/")
-            .replace("/PIX/KEYS/", "/pix/keys/")
-            .replace("/./", "/")
-        )
-        return super().routes_of(re.sub("/+", "/", re.sub(";[^/]*", "", decoded)).rstrip("/"))
+        """The routes of the documented path that the service takes this one for.
 
-    def is_registered(self, request):
+        For example "/v1//PIX/KEYS/ac-0001;a=b/" is taken for "/v1/pix/keys/ac-0001".
+        """
+        path = unquote(path)
+        path = path.replace("/EXECUTE/PIX/", "/execute/pix/").replace("/PIX/KEYS/", "/pix/keys/")
+        path = path.replace("/./", "/")
+        path = re.sub(";[^/]*", "", path)  # a matrix parameter
+        path = re.sub("/+", "/", path)
+        return super().routes_of(path.rstrip("/"))
+
+    def names_a_registered_key(self, request):
+        """True if the key that the body names is registered already."""
         with self.database.transaction() as ledger:
             return ledger.key(str(json_members(request).get("pixKey"))) is not None
 
     def register(self, *arguments):
+        """Say that the key was registered, even if it was before."""
         return replace(super().register(*arguments), accepted=True)
 
 
 class LaxAboutVersions(LaxService):
-    """The sandbox, whose faults show over sockets alone."""
+    """The sandbox, which does not check the token under some versions of HTTP. Only sockets show that."""
 
     ON_THE_WIRE = True
 
@@ -165,39 +178,47 @@ for _operation in ("executePix", "registerPixKey"):
         ("ForABrowser", "another Accept", LaxAboutAddresses, lambda self, request: "html" in request.header("Accept")),
         ("OfHttp10", "HTTP/1.0", LaxAboutVersions, lambda self, request: request.version == "HTTP/1.0"),
         ("OfAChunkedBody", "a chunked body", LaxAboutAddresses, lambda self, request: request.header("Transfer-Encoding")),
-        ("OfARegisteredKey", "a registered key", LaxAboutAddresses, LaxAboutAddresses.is_registered),
+        ("OfARegisteredKey", "a registered key", LaxAboutAddresses, LaxAboutAddresses.names_a_registered_key),
     )[: None if _operation == "registerPixKey" else 10]:  # fmt: skip
         declare_mutant_of(
             "token not checked somewhere", _operation, f"{_name}NeedsNoToken", f"The token is not checked with {_text}.",
             _base, "token.required",
-            lets_in=lambda self, request, sent, is_so=_is_so: is_so(self, request),
+            lets_in=lambda self, request, header, is_so=_is_so: is_so(self, request),
         )  # fmt: skip
         declare_mutant_of(
             "token not checked somewhere", _operation, f"{_name}TakesAnyBearer", f"Any bearer token will do with {_text}.",
             _base, "token.required",
-            lets_in=lambda self, request, sent, is_so=_is_so: bool(_bearer(sent)) and is_so(self, request),
+            lets_in=lambda self, request, header, is_so=_is_so: bool(bearer_token(header)) and is_so(self, request),
         )  # fmt: skip
 
 
 class AnswersAfterItsRefusal(LaxService):
-    """The sandbox, which writes the status of a refusal and goes on."""
+    """The sandbox, which refuses a request without the valid token, but does what it asks for all the same.
 
-    STATUS, FIRST, GOES_ON = 401, b"", True
+    The answer has the status of a refusal. Its body is TEXT_OF_REFUSAL, and then the result if SHOWS_THE_RESULT.
+    """
 
-    def lets_in(self, request, sent):
+    STATUS = 401
+    TEXT_OF_REFUSAL = b""
+    SHOWS_THE_RESULT = True
+
+    def lets_in(self, request, header):
         return True
 
     def finish(self, request, operation, response):
-        if operation in self.OPERATIONS and _bearer(request.header("Authorization")) != self.token:
-            response = Response(self.STATUS, self.FIRST + response.body * self.GOES_ON, response.headers)
+        """Put the refusal into the answer to a request without the valid token. It was carried out already."""
+        token = bearer_token(request.header("Authorization"))
+        if operation in self.OPERATIONS and token != self.token:
+            result = response.body if self.SHOWS_THE_RESULT else b""
+            response = Response(self.STATUS, self.TEXT_OF_REFUSAL + result, response.headers)
         return super().finish(request, operation, response)
 
 
 for _operation in ("executePix", "registerPixKey"):
     for _name, _text, _parts in (
         *((f"IsDoneWithA{status}", f"has status {status} and", {"STATUS": status}) for status in (302, 401, 403)),
-        ("IsDoneBehindAText", "is a line of text, then", {"FIRST": b"Unauthorized {1}\n"}),
-        ("IsDoneBehindARefusal", "is a refusal in JSON, then", {"FIRST": b'{"code": 401, "data": {}}'}),
+        ("IsDoneBehindAText", "is a line of text, then", {"TEXT_OF_REFUSAL": b"Unauthorized {1}\n"}),
+        ("IsDoneBehindARefusal", "is a refusal in JSON, then", {"TEXT_OF_REFUSAL": b'{"code": 401, "data": {}}'}),
     ):
         declare_mutant_of(
             "refusal with the result", _operation, _name, f"Without a valid token the answer {_text} the whole result.",
@@ -206,47 +227,54 @@ for _operation in ("executePix", "registerPixKey"):
         )  # fmt: skip
 declare_mutant_of(
     "refusal with the result", "registerPixKey", "IsDoneAndRefused", "Without a valid token the key is registered, and the answer refuses it.",
-    AnswersAfterItsRefusal, "token.required", GOES_ON=False,
+    AnswersAfterItsRefusal, "token.required", SHOWS_THE_RESULT=False,
 )  # fmt: skip
 
 
 class Caches(Service):
-    """The sandbox, with a cache before it that knows an execution by its address, and whether it has a token."""
+    """The sandbox, with a cache before it that answers an execution again without looking at the token.
+
+    `takes_from_cache` is true of the requests that the cache may answer.
+    """
 
     def __init__(self):
         super().__init__()
-        self.kept = {}
+        self.cached_responses = {}  # by path
 
-    def lets_in(self, request):
+    def takes_from_cache(self, request):
         return True
 
     def respond(self, request):
-        response = self.kept.get(request.path) if self.lets_in(request) else None
-        response = response or super().respond(request)
+        """Answer from the cache. If the cache has no answer, ask the sandbox and keep the result of an execution."""
+        if self.takes_from_cache(request) and request.path in self.cached_responses:
+            return self.cached_responses[request.path]
+        response = super().respond(request)
         if response.status == 200 and "execute" in request.path:
-            self.kept[request.path] = response
+            self.cached_responses[request.path] = response
         return response
 
 
-for _name, _lets_in in (
+for _name, _takes_from_cache in (
     ("ForAnybody", lambda request: True),
     ("ForAnyToken", lambda request: request.header("Authorization")),
 ):
     declare_mutant(
         "cache", f"Caches{_name}", "An address that was executed answers the same again.", Caches, "executePix.token.required",
-        lets_in=without_self(_lets_in),
+        takes_from_cache=without_self(_takes_from_cache),
     )  # fmt: skip
 
 
 @mutant("cache", "executePix.token.required")
 class CachesWhenItIsWarm(Caches):
-    """The cache answers from the third time on."""
+    """The cache answers from the third time on that it could."""
 
-    asked = 0
+    requests_that_the_cache_knows = 0
 
-    def lets_in(self, request):
-        self.asked += request.path in self.kept
-        return self.asked > 2
+    def takes_from_cache(self, request):
+        """True from the third request on whose answer is in the cache."""
+        if request.path in self.cached_responses:
+            self.requests_that_the_cache_knows += 1
+        return self.requests_that_the_cache_knows > 2
 
 
 for _operation in ("executePix", "registerPixKey"):
@@ -254,7 +282,7 @@ for _operation in ("executePix", "registerPixKey"):
         declare_mutant_of(
             "token under another scheme", _operation, f"TakesTheToken{_name}",
             f"The token is taken as 'Authorization: {_scheme}<ACCESS_TOKEN>'.", LaxService, warns=("token.scheme",),
-            lets_in=lambda self, request, sent, scheme=_scheme: sent == f"{scheme}{self.token}",
+            lets_in=lambda self, request, header, scheme=_scheme: header == f"{scheme}{self.token}",
         )  # fmt: skip
 
 
@@ -262,6 +290,7 @@ class RefusesTheToken(DiffersInOperations):
     """The sandbox, which never accepts the token for `OPERATIONS`."""
 
     def authorize(self, request, operation):
+        """Refuse the valid token, too."""
         super().authorize(request, operation)
         if operation in self.OPERATIONS:
             raise Refusal(401, "A valid access token is required.")

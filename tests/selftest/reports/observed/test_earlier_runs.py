@@ -1,5 +1,7 @@
-"""The record of what was observed: written to be read by people, read as what anybody may have written, and what a run
-does with it."""
+"""The record of what was observed of a service: how it is written and read, and what a run does with it.
+
+People read the record, so its text is compared as a whole. Anybody may have written it, so it is read with care.
+"""
 
 import re
 from dataclasses import replace
@@ -58,12 +60,12 @@ TEXT_OF_RECORD = (
     "      /data/keys: [array]\n"
     "      /error: ['null']\n"
 )
-"""A comment says what it is; blocks, in the order of the requirements, every place on a line of its own."""
+"""The text of RECORD: a comment that says what the file is, and the requirements in their order, each place on a line."""
 
 
 @pytest.fixture
 def write_file(tmp_path):
-    """Writes a record of observations with this content."""
+    """A function that writes a record of observations with this content, and returns its path."""
 
     def write_record_file(content):
         path = tmp_path / "staging.observed.yaml"
@@ -133,12 +135,12 @@ def test_a_record_keeps_facts_of_items_if_the_list_was_empty():
 
 
 def record_with(**members):
-    """A record with other members."""
+    """The text of a record in which these members are changed or added."""
     return yaml.safe_dump(yaml.safe_load(TEXT_OF_RECORD) | members)
 
 
 def record_with_observed(places):
-    """A record with these facts of an unknown code."""
+    """The text of a record that has only these facts, by place, of the requirement executePix.unknownCode."""
     return record_with(observations={UNKNOWN_CODE: {"": places}})
 
 
@@ -182,10 +184,13 @@ LINE_ABOUT_DRIFT = f"{ACCOUNTS}: 200 application/json → 201 application/json"
 
 
 class AnswersListsWith201(Service):
-    """Answers the list of accounts with 201, which is a warning and drift."""
+    """Answers the list of accounts with 201. A run warns of that, and it differs from the record (drift)."""
 
     def finish(self, request, operation, response):
-        return replace(response, status=201) if operation == "listAccounts" and response.status == 200 else response
+        """Change the status of a successful list of accounts to 201."""
+        if operation == "listAccounts" and response.status == 200:
+            return replace(response, status=201)
+        return response
 
 
 SELECTED = ("-k", f"{ACCOUNTS} or {BALANCE}")
@@ -279,11 +284,14 @@ def entry_of_the_run_in_junit(result):
     return next(case for case in cases if case.get("name") == "run")
 
 
-def message_of_accept(**changes):
-    """The message of --accept, which a run with these changes prints."""
+NO_OPERATION_SUCCEEDED = Grants()
+
+
+def run_that_accepts(**changes):
+    """A run that read the accounts of the sandbox, with these changes, after it tried to write its record (--accept)."""
     run = replace(shared_run("partial").run, finished=None, **changes)
     accept_behaviour(run, str)
-    return run.acceptance_in_words.partition(";")[0]
+    return run
 
 
 @pytest.mark.parametrize(
@@ -292,7 +300,7 @@ def message_of_accept(**changes):
         ({"errors": ["a fault"]}, "the suite failed"),
         ({"interrupted": True}, "the run was interrupted"),
         ({"unreachable": "gone"}, "the target could not be reached"),
-        ({"grants": Grants()}, "no operation succeeded"),
+        ({"grants": NO_OPERATION_SUCCEEDED}, "no operation succeeded"),
         ({"observations": []}, "nothing was observed"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -300,12 +308,15 @@ def message_of_accept(**changes):
 def test_a_broken_run_is_not_accepted(change_of_the_run, reason):
     """A run that broke off, or in which nothing succeeded, writes no record with --accept, and the message says why.
 
-    With a wrong token everything looks refused, and a stopped run saw only a part.
+    The record is a file with what was observed of a service. A stopped run saw only a part of it, and a run with a wrong
+    token saw only refusals. Each case is a run without such trouble, in which one thing is changed.
     """
-    message = message_of_accept(**change_of_the_run)
+    run = run_that_accepts(**change_of_the_run)
+    message = run.acceptance_in_words.partition(";")[0]
+    path_of_record = run.profile.record
 
     assert message == f"not accepted: {reason}"
-    assert not shared_run("partial").run.profile.record.exists()
+    assert not path_of_record.exists()
 
 
 @pytest.mark.parametrize("options", [(), ("--accept",)], ids=["compared", "accepted"])

@@ -78,9 +78,9 @@ def test_each_failing_cause_is_an_error():
     """Two requirements that fail for one cause make one error line for GitHub, which names the first and counts the
     others.
 
-    Known failures, which the profile lists, and warnings make no line.
+    In FAILING both are "the answer is no JSON". Known failures, which the profile lists, and warnings make no line.
     """
-    (line,) = workflow_commands(document_with_words_of_others(*FAILING, WARNING))
+    [line] = workflow_commands(document_with_words_of_others(*FAILING, WARNING))
 
     assert line.startswith(
         f"::error title={IS_JSON} and 1 more::documented: The response to a successful execution is "
@@ -100,10 +100,11 @@ def titles_of_errors(document):
         ({"interrupted": True}, "interrupted"),
     ],
 )
-def test_a_run_without_a_verdict_on_the_service_is_an_error(state, verdict):
-    """A run that came to no verdict on the service gives GitHub one error line with its verdict.
+def test_a_run_that_broke_off_is_an_error(state, verdict):
+    """A run that broke off gives GitHub one error line, whose title has the verdict of the run, such as "incomplete".
 
-    The run was ended by a limit of the profile, by an unreachable service, or by its user. No requirement fails.
+    A limit of the profile, an unreachable service or the user ended the run. No requirement fails, so no other line
+    explains why the job is red.
     """
     document = document_of(run_with_results(*PASSING, profile=PROFILE, **state))
 
@@ -262,9 +263,12 @@ class GivesCommands(SocketService):
     """Answers with broken JSON whose lines the runner of GitHub would take for commands."""
 
     def answer(self, connection, request):
+        """Send the answer of the sandbox. If it is a success, its body has lines that look like commands."""
         response = self.sandbox.respond(request)
-        lines = f"no JSON\n{COMMAND_OF_SERVICE}\n  {COMMAND_OF_SERVICE}\n##[error]x\n".encode()
-        connection.sendall(response_bytes(replace(response, body=lines) if response.status == 200 else response))
+        if response.status == 200:
+            lines = f"no JSON\n{COMMAND_OF_SERVICE}\n  {COMMAND_OF_SERVICE}\n##[error]x\n"
+            response = replace(response, body=lines.encode())
+        connection.sendall(response_bytes(response))
 
 
 @pytest.fixture
@@ -278,8 +282,8 @@ def test_a_service_gives_no_commands(variables_of_job, tmp_path):
     """If a service answers with lines that look like commands of GitHub Actions, no such line is printed.
 
     While tests run, GitHub is told to ignore commands: `::stop-commands::TOKEN` begins this time, and `::TOKEN::` with
-    the same random token ends it. Then the run prints its own error. Its last line is the verdict, as in every run. The
-    summary of the job is appended, without the answer and the address.
+    the same random token ends it. Then the run prints its own error, and its verdict as the last line. It adds its
+    summary to that of the job, without the answer of the service and without its address.
     """
     with GivesCommands() as service:
         result = run_suite(

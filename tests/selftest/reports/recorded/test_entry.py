@@ -239,9 +239,9 @@ TOKENS = [
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_a_token_that_was_granted_something_is_valid(token, tmp_path):
-    """A recorded token counts as valid once a request with it succeeded, whatever it looks like.
+    """A recorded token counts as valid once a request with it got the documented result, whatever the token looks like.
 
-    So the later answer, an empty body with status 200, fails.
+    So a later answer with status 200 and an empty body, which is not the documented one, fails.
     """
     successful_execution = entry(token=token)
 
@@ -251,15 +251,17 @@ def test_a_token_that_was_granted_something_is_valid(token, tmp_path):
 
 
 @pytest.mark.parametrize("token", [*TOKENS, "***", "[REDACTED]", "<token>", ""])
-def test_a_token_that_was_granted_nothing_is_unknown(token, tmp_path):
-    """If no request with a token succeeded, nothing fails because of its answers, and a note counts these requests.
+def test_a_token_that_was_granted_nothing_may_be_invalid(token, tmp_path):
+    """A token counts as valid only if a request with it got the documented result. Here no request with it did.
 
-    The token may be wrong or made unreadable by the recorder, so even an empty body with status 200 may be right.
+    The two executions with this token got status 200 and an empty body. If the token is invalid, a service may refuse it
+    in this way. So nothing fails, and a note counts the two requests. The result of another token does not help.
     """
-    execution_with_another_token = entry()
+    execution_with_this_token = empty_execution(token=token)
+    successful_execution_with_another_token = entry()
 
     run = run_of_entries(
-        tmp_path, empty_execution(token=token), execution_with_another_token, empty_execution(token=token)
+        tmp_path, execution_with_this_token, successful_execution_with_another_token, execution_with_this_token
     )
     notes = [str(note.text) for note in result_of_run(run).notes]
 

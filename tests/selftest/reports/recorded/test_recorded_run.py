@@ -1,4 +1,4 @@
-"""The run that recorded traffic makes: which requirements one answer settles."""
+"""Verdicts of a run of recorded traffic, from the numbers of exchanges that conform and that deviate."""
 
 from reports.recorded.recorded_run import fill_run
 from reports.recorded.tally import BROKEN, DEVIATION, EXCHANGES, HELD, RecordedExample, ShownDeviation, Tally
@@ -12,17 +12,24 @@ EXISTS = "listAccounts.exists"
 
 
 def verdict_of(requirement_id, code, *, held, broken):
-    """The verdict after `held` recorded exchanges that conform and `broken` ones with a finding of this code."""
+    """The verdict on a requirement if `held` recorded exchanges conform and `broken` others do not.
+
+    Those that do not conform have a finding with this code, such as "missing". `times` of a tally says how many times
+    something was counted. The first part of its key says what: HELD and BROKEN are the numbers of exchanges that conform
+    and that deviate, DEVIATION is the number with one finding.
+    """
     tally = Tally()
-    tally.times.update({(EXCHANGES,): held + broken, (HELD, requirement_id): held, (BROKEN, requirement_id): broken})
-    key = (DEVIATION, requirement_id, code)
-    tally.times[key] = broken
-    tally.examples[key] = [
-        RecordedExample("traffic.har", 1, deviation=ShownDeviation(finding(code, status=404), exchange(1)))
-    ]
+    tally.times[EXCHANGES] = held + broken
+    tally.times[HELD, requirement_id] = held
+    tally.times[BROKEN, requirement_id] = broken
+    deviation = (DEVIATION, requirement_id, code)
+    tally.times[deviation] = broken
+    shown_deviation = ShownDeviation(finding(code, status=404), exchange(1))
+    tally.examples[deviation] = [RecordedExample("traffic.har", 1, deviation=shown_deviation)]
     run = Run(SANDBOX_PROFILE, "http://bank.example")
     fill_run(run, tally)
-    return {result.id: result.verdict for result in run.results}[requirement_id]
+    verdict_by_id = {result.id: result.verdict for result in run.results}
+    return verdict_by_id[requirement_id]
 
 
 def test_an_endpoint_exists_if_one_recorded_answer_shows_it():

@@ -28,7 +28,6 @@ from spec.requirements import requirements
 from tests.selftest.hand_made import SANDBOX_PROFILE, run_with_results
 
 REQUIREMENTS = requirements()
-# The words stand for requirements: each is the level of its requirement, such as "documented". "robust" is "robustness".
 REQUIREMENT_BY_WORD = {
     "documented": REQUIREMENTS["executePix.digit.present"],
     "documented2": REQUIREMENTS["executePix.digit.type"],
@@ -36,25 +35,36 @@ REQUIREMENT_BY_WORD = {
     "robust": REQUIREMENTS["executePix.serverError"],
     "documented-untestable": next(row for row in REQUIREMENTS.values() if row.untestable and row.level == "documented"),
 }
+"""One requirement of each level, by a short word for the level: "robust" is "robustness". "documented2" is a second one."""
 DOCUMENTED = REQUIREMENT_BY_WORD["documented"].id
 
 
 def requirements_with_results(words):
-    """Pairs of requirement and result, from words such as `documented pass, robust fail`."""
-    return [
-        (REQUIREMENT_BY_WORD[name], RequirementResult(REQUIREMENT_BY_WORD[name].id, Verdict(verdict)))
-        for name, verdict in (pair.split() for pair in words.split(", ") if pair)
-    ]
+    """Pairs of a requirement and its result, from words such as "documented pass, robust fail".
+
+    These words are two results: the requirement that "documented" stands for passes, and that of "robust" fails.
+    """
+    requirements_and_results = []
+    for word_and_verdict in filter(None, words.split(", ")):
+        word, verdict = word_and_verdict.split()
+        requirement = REQUIREMENT_BY_WORD[word]
+        requirements_and_results.append((requirement, RequirementResult(requirement.id, Verdict(verdict))))
+    return requirements_and_results
 
 
-def verdict_and_reason(rows, operations_that_succeeded=("executePix",), answered=(), profile=SANDBOX_PROFILE, **state):
-    """The verdict of a run with these results in this state, and its reason."""
-    grants = Grants(
-        {name: Counter(answers) for name, answers in dict(answered).items()}, granted=set(operations_that_succeeded)
-    )
+def verdict_and_reason(
+    results, operations_that_succeeded=("executePix",), answered=None, profile=SANDBOX_PROFILE, **state
+):
+    """The verdict of a run with these results, and its reason; "" if the verdict needs none.
+
+    `answered` has the statuses of answers by operation, such as {"executePix": {"401": 7}}. `state` are attributes of
+    the run, such as `interrupted`.
+    """
+    answers = {operation: Counter(statuses) for operation, statuses in (answered or {}).items()}
+    grants = Grants(answers, granted=set(operations_that_succeeded))
     run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", grants=grants, **state)
-    verdict, why = verdict_of(run, rows)
-    return str(verdict), str(why)
+    verdict, reason = verdict_of(run, results)
+    return str(verdict), str(reason)
 
 
 def test_a_run_that_is_over_does_not_change():
@@ -134,22 +144,29 @@ CONDITIONS_OF_VERDICTS = {
     "partial": {"narrowed": True},
     "conformant": {},
 }
-"""What makes each verdict apply to a run: two need the failure of a requirement, the others attributes of the run."""
+"""What makes each verdict apply to a run, in the order of the verdicts.
+
+Two verdicts need a failure (`results`, in the words of `requirements_with_results`), the others an attribute of the run.
+"""
 
 
 @pytest.mark.parametrize(("first_verdict", "later_verdict"), [*combinations(CONDITIONS_OF_VERDICTS, 2)])
 def test_the_verdict_of_a_run_is_the_first_in_order_that_applies(first_verdict, later_verdict):
-    """If two verdicts apply to a run, the one that is first in the order of verdicts is its verdict.
+    """If the conditions of two verdicts hold for a run, the run gets the verdict that is first in their order.
 
-    So an unreachable service never hides a failure, and a run of a part of the requirements is never conformant. For
-    example, a run that was interrupted after a documented requirement failed is "interrupted".
+    A failure ("non-conformant") is before "unreachable": if a requirement failed and then the service went away, the run
+    is non-conformant. "interrupted" is before both: if the user stopped the run, that is its verdict.
     """
-    conditions = [CONDITIONS_OF_VERDICTS[verdict] for verdict in (first_verdict, later_verdict)]
-    attributes = {name: value for part in conditions for name, value in part.items() if name != "results"}
-    failures = [failure for part in conditions for failure in part.get("results", [])]
-    words = ", ".join([*failures, "documented2 pass"])  # one requirement passes, so that the run tested something
+    conditions = CONDITIONS_OF_VERDICTS[first_verdict] | CONDITIONS_OF_VERDICTS[later_verdict]
+    failures = [
+        *CONDITIONS_OF_VERDICTS[first_verdict].get("results", []),
+        *CONDITIONS_OF_VERDICTS[later_verdict].get("results", []),
+    ]
+    attributes_of_run = {name: value for name, value in conditions.items() if name != "results"}
+    # "documented2 pass": a second documented requirement passes, so that the run tested something.
+    results = requirements_with_results(", ".join([*failures, "documented2 pass"]))
 
-    verdict, _ = verdict_and_reason(requirements_with_results(words), **attributes)
+    verdict, _ = verdict_and_reason(results, **attributes_of_run)
 
     assert verdict == first_verdict
 
@@ -241,8 +258,9 @@ def test_coverage_and_counts_by_level():
 
 
 def test_fail_on_decides_which_levels_fail():
-    """A deviation fails if `fail_on` of the profile lists the level of the requirement, and is a warning or an
-    observation if not.
+    """A deviation fails if `fail_on` of the profile lists the level of its requirement. If not, it is a warning.
+
+    A deviation of the level "not-shown" is only observed.
     """
     levels = ("documented", "implied", "example", "robustness", "not-shown")
 
@@ -294,11 +312,11 @@ TODAY = date.today()
 YESTERDAY = TODAY - timedelta(1)
 
 
-def run_with_known_failure(monkeypatch, verdict, **entry):
-    """A run of a selection, in which one requirement has this verdict. The profile lists it in `known_failures`.
+def result_with_known_failure(monkeypatch, verdict, **entry):
+    """The result of a run in which one requirement has this verdict. The profile lists it in `known_failures`.
 
-    `entry` are other members of the entry in the profile. The message of the requirement is "digit is missing". With the
-    verdict "not selected" the run has no result.
+    `entry` are other members of its entry in the profile, such as `until`, its last day. The message of the requirement
+    is "digit is missing". If the verdict is "not selected", the run selects no requirement.
     """
     monkeypatch.setattr("reports.result.run_verdict.today", lambda: TODAY)  # midnight may have passed since the import
     profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
@@ -316,7 +334,10 @@ def messages_of(result):
 
 
 def notes_about_known_failure(result):
-    """The notes of a run about the requirement in `known_failures`, each without its beginning."""
+    """The notes of a run about the requirement in `known_failures`, such as "passes: delete its entry".
+
+    Their beginning, "known_failures: " and the id of the requirement, is left out.
+    """
     texts = [str(note.text) for note in result.notes]
     return [text.removeprefix(f"known_failures: {DOCUMENTED}: ") for text in texts if DOCUMENTED in text]
 
@@ -327,7 +348,7 @@ def test_a_known_failure_does_not_fail_a_run(entry, monkeypatch):
 
     The run is a selection of requirements, so its best verdict is partial.
     """
-    result = run_with_known_failure(monkeypatch, "fail", **entry)
+    result = result_with_known_failure(monkeypatch, "fail", **entry)
 
     assert result.verdict == "partial"
     assert messages_of(result) == ["digit is missing"]
@@ -336,7 +357,7 @@ def test_a_known_failure_does_not_fail_a_run(entry, monkeypatch):
 
 def test_a_known_failure_fails_the_run_after_its_last_day(monkeypatch):
     """If the last day of an entry of `known_failures` has passed, the failure fails the run, and a note gives the day."""
-    result = run_with_known_failure(monkeypatch, "fail", until=YESTERDAY)
+    result = result_with_known_failure(monkeypatch, "fail", until=YESTERDAY)
 
     assert result.verdict == "non-conformant"
     assert messages_of(result) == ["digit is missing"]
@@ -345,7 +366,7 @@ def test_a_known_failure_fails_the_run_after_its_last_day(monkeypatch):
 
 def test_a_known_failure_that_passes_is_to_be_deleted(monkeypatch):
     """If a requirement in `known_failures` passes, its message and a note ask to delete the entry."""
-    result = run_with_known_failure(monkeypatch, "pass", until=YESTERDAY)
+    result = result_with_known_failure(monkeypatch, "pass", until=YESTERDAY)
 
     assert result.verdict == "partial"
     assert messages_of(result) == ["known_failures lists this requirement, and it passes: delete its entry"]
@@ -354,7 +375,7 @@ def test_a_known_failure_that_passes_is_to_be_deleted(monkeypatch):
 
 def test_a_strict_known_failure_that_passes_fails_the_run(monkeypatch):
     """If a requirement passes and its entry in `known_failures` is strict, the run fails until the entry is deleted."""
-    result = run_with_known_failure(monkeypatch, "pass", strict=True)
+    result = result_with_known_failure(monkeypatch, "pass", strict=True)
 
     assert result.verdict == "non-conformant"
     assert messages_of(result) == ["strict: known_failures lists this requirement, and it passes: delete its entry"]
@@ -367,7 +388,7 @@ def test_a_strict_known_failure_that_passes_fails_the_run(monkeypatch):
 )
 def test_a_known_failure_that_was_not_tested_has_no_note(verdict, messages, verdict_of_run, monkeypatch):
     """An entry of `known_failures` whose requirement was not tested has no note, even if it is strict and too old."""
-    result = run_with_known_failure(monkeypatch, verdict, strict=True, until=YESTERDAY)
+    result = result_with_known_failure(monkeypatch, verdict, strict=True, until=YESTERDAY)
 
     assert result.verdict == verdict_of_run
     assert messages_of(result) == messages

@@ -24,21 +24,40 @@ TESTABLE = [requirement for requirement in requirements().values() if not requir
 
 
 def test_every_testable_requirement_has_a_fix():
-    """Each requirement that a run can test has a text about what usually fixes it, in every language.
+    """Each requirement that a run can test has a text that says how a deviation from it is usually fixed.
 
-    If a text is missing, add the id to an entry of reports/sentences/fixes.yaml. It has no placeholder left, such as {field}.
+    If a text is missing, add the id of the requirement to an entry of reports/sentences/fixes.yaml.
     """
-    fix_by_id = {requirement.id: fix_for(requirement) for requirement in TESTABLE}
-
-    without_entry = [
+    without_fix = [
         requirement.id for requirement in TESTABLE if not any(entry_is_for(entry, requirement) for entry in fixes())
     ]
-    with_placeholder = [id for id, text in fix_by_id.items() if re.search(r"\{(field|request|type)}|  ", str(text))]
+
+    assert without_fix == []
+
+
+def test_the_placeholders_of_every_fix_have_values():
+    """A fix may have the placeholders {field}, {request} and {type}, and each of them is replaced by a text.
+
+    If a placeholder is replaced by an empty text, two spaces are left in its place.
+    """
+    texts = [str(fix_for(requirement)) for requirement in TESTABLE]
+    with_placeholder = [text for text in texts if re.search(r"\{(field|request|type)}", text)]
+    with_empty_value = [text for text in texts if "  " in text]
+
+    assert with_placeholder == []
+    assert with_empty_value == []
+
+
+@pytest.mark.parametrize("tag", catalogues())
+def test_every_fix_is_translated(tag):
+    """Each text about a fix differs from the English text in each language that has a catalogue, such as pt-BR."""
     untranslated = [
-        id for id, text in fix_by_id.items() for tag in catalogues() if language(tag).text(text) == str(text)
+        requirement.id
+        for requirement in TESTABLE
+        if language(tag).text(fix_for(requirement)) == str(fix_for(requirement))
     ]
 
-    assert without_entry == with_placeholder == untranslated == []
+    assert untranslated == []
 
 
 def test_every_testable_requirement_has_a_scenario():

@@ -93,8 +93,8 @@ def test_the_plan_says_why_each_request_is_sent(tmp_path):
     requests_without_purpose = [exchange for exchange in planned.exchanges if exchange.purpose is None]
 
     assert requests_without_purpose == []
-    assert len(types_sent) == 26
-    assert f"  {'':<17} {26:>5}  a type that is not documented" in lines
+    assert len(types_sent) == 29
+    assert f"  {'':<17} {29:>5}  a type that is not documented" in lines
 
 
 def test_the_plan_says_why_generated_requests_are_sent():
@@ -312,9 +312,9 @@ def test_the_plan_counts_requests_with_wrong_tokens(lines_of_plan):
 
 
 def test_wrong_tokens_that_give_the_token_away_need_the_permission_fuzz(lines_of_plan):
-    """The plan lists wrong tokens from which the valid token can be restored only if the profile permits `fuzz`.
+    """Some wrong tokens contain the valid token: somebody who reads a log with such a wrong token knows the valid one.
 
-    Such a wrong token is the valid token with more characters.
+    They are sent only if the profile permits `fuzz`, so without `fuzz` the plan does not list them.
     """
     with_fuzz = lines_of_plan(SELECTION_OF_TOKENS, allow=WITH_FUZZ)
     without_fuzz = lines_of_plan(SELECTION_OF_TOKENS, allow=WITHOUT_FUZZ)

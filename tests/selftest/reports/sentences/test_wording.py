@@ -4,10 +4,10 @@ import pytest
 
 from reports.sentences.wording import (
     capped,
+    count_of_each_level,
     exchanges_in_words,
     first_few,
     grouped,
-    level_by_level,
     listed,
     missing_permission,
     needed_for,
@@ -55,7 +55,7 @@ def test_a_request_to_no_operation_is_to_an_undocumented_path():
 
 def test_levels_are_counted_apart():
     """Requirements are counted for each level, in the fixed order of the levels. A level without requirement is left out."""
-    text = str(level_by_level(["implied", "documented", "implied"]))
+    text = str(count_of_each_level(["implied", "documented", "implied"]))
 
     assert text == "1 documented and 2 implied"
 

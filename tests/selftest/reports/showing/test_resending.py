@@ -19,11 +19,14 @@ ACCOUNT, OTHER_ACCOUNT, CODE, KEY = "ac-0001-77", "0042-9", "TX0001B", "qa@examp
 SHELLS = [name for name in ("bash", "dash") if shutil.which(name)]
 WITH_A_CONTENT_TYPE = (("Content-Type", "x"),)
 SHELL_FUNCTION_CURL = 'curl() { printf "%s\\0" "$@"; }; '
-"""In place of curl: its words."""
+"""A function of the shell in the place of curl. It prints its arguments, each with a zero byte after it."""
 
 
 def known_values(**changes):
-    """A token, a secret header, two accounts, a one-character account, a code and keys."""
+    """The secret and personal values that the suite knows: a token, a secret header, accounts, a code and keys.
+
+    `changes` are other lists of accounts, codes or keys.
+    """
     listed = {"account": [ACCOUNT, OTHER_ACCOUNT, "1"], "code": [CODE], "key": [KEY, "+5511987654321"]}
     secrets = Secrets(listed | changes)
     secrets.learn_token(TOKEN)
@@ -32,22 +35,24 @@ def known_values(**changes):
 
 
 def line_of(url, headers=(), body=b"", **known):
-    """The line of a POST."""
+    """The line that sends a POST request again with curl."""
     return line_that_sends(Request("POST", url, tuple(headers), body), **known)
 
 
 def line_that_sends(request, **known):
-    """The line of a request."""
+    """The line that sends this request again with curl. `known` are lists of values that become variables."""
     resending = Resending(Display(known_values(**known)), SANDBOX_PROFILE)
     return resending.curl(resending.splitter.parts_of(request))
 
 
 def words_and_body_of_curl(line, shell="bash", **variables):
-    """The words that a shell gives to curl, and the body."""
+    """The arguments that a shell gives to curl if it runs this line, and the body among them."""
     environment = {"PATH": os.environ["PATH"], **variables}
-    done = subprocess.run([shell, "-c", SHELL_FUNCTION_CURL + line], env=environment, capture_output=True, check=True)
-    words = done.stdout.split(b"\0")[:-1]
-    return words, words[words.index(b"--data-raw") + 1]
+    script = SHELL_FUNCTION_CURL + line
+    process = subprocess.run([shell, "-c", script], env=environment, capture_output=True, check=True)
+    words = process.stdout.split(b"\0")[:-1]
+    place_of_body = words.index(b"--data-raw") + 1
+    return words, words[place_of_body]
 
 
 def test_known_values_become_variables():
@@ -75,12 +80,17 @@ def test_known_values_become_variables():
     ids=["in capitals", "with a letter before it", "with a zero byte after it"],
 )
 def test_a_value_that_is_like_a_known_one_has_another_variable(similar_account):
-    """A value that is similar to a known account gets a variable of its own, so that the line sends exactly that value."""
+    """A report has a line that sends a request again with curl. In it an account of the profile is ${ACCOUNT:?}.
+
+    A text that is only similar to that account gets another variable, ${SENT_OTHER:?}. If it got the same one, the line
+    would send the account of the profile in its place.
+    """
     body = json.dumps({"other": similar_account}).encode()
 
     line = line_of(f"https://host/{quote(similar_account)}", WITH_A_CONTENT_TYPE, body)
 
     assert ACCOUNT not in line.lower()
+    assert "${ACCOUNT:?}" not in line
     assert "${SENT_OTHER:?}" in line
 
 

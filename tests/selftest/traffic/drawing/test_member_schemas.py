@@ -1,10 +1,13 @@
 """The values that a member of a body may have: one table for the coverage phase and for drawing."""
 
+from dataclasses import replace
+
 import pytest
 
+from environments.profiles.parts import RequestBody
 from spec.interface import PREPARING_OPERATIONS
 from tests.selftest.two_profiles import BANK, SANDBOX
-from tests.traffic.case import usual_body
+from tests.traffic.case import members_with_account_of_profile, usual_body
 from tests.traffic.drawing.member_schemas import (
     MEMBERS_NOT_TRIED_ALONE,
     schemas_of_covered_member,
@@ -62,3 +65,11 @@ def test_members_that_are_not_tried_alone_stay_usual():
             schemas = schemas_of_covered_member(operation, name, "usual", SANDBOX)
 
             assert listed_values(schemas) == ["usual"]
+
+
+def test_a_text_that_names_nobody_is_no_account_of_the_profile():
+    """A body of the profile has an empty text and a key type. Only its text with the account counts as the account."""
+    body = RequestBody({"payer": "from {account}", "pixKeyType": "EMAIL", "message": ""})
+    profile = replace(SANDBOX, requests={"createPix": body})
+
+    assert members_with_account_of_profile("createPix", profile) == ["payer"]

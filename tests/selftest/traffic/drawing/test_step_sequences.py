@@ -7,16 +7,16 @@ import pytest
 from tests.traffic.drawing.step_sequences import draw_sequences, search_for_shorter_sequence
 from tests.traffic.sequences import (
     SEQUENCE_OF_SEVERAL_TRANSFERS,
-    STEPS_OF_KEYS,
-    STEPS_OF_TRANSFERS,
+    STEPS_WITH_TRANSFERS,
+    STEPS_WITHOUT_TRANSFERS,
     USUAL_SEQUENCE_OF_A_TRANSFER,
     executes,
-    patterns_of_keys,
-    patterns_of_transfers,
+    patterns_with_transfers,
+    patterns_without_transfers,
     possible_steps,
 )
 
-REGISTER, DELETE, *_ = STEPS_OF_KEYS
+REGISTER, DELETE, *_ = STEPS_WITHOUT_TRANSFERS
 
 
 def is_reached(sequence, first, second, third):
@@ -40,10 +40,12 @@ def test_sequences_reach_most_faults_of_three_steps(number_of_sequences, part_th
     Such a fault shows in any step, such as the list of keys, after any two changes of a key (a registration or a
     deletion). Four seeds are tried.
     """
-    faults = list(product((REGISTER, DELETE), (REGISTER, DELETE), STEPS_OF_KEYS))
+    faults = list(product((REGISTER, DELETE), (REGISTER, DELETE), STEPS_WITHOUT_TRANSFERS))
     missed = []
     for seed in SEEDS:
-        sequences = draw_sequences(f"{seed} sequences", number_of_sequences, STEPS_OF_KEYS, patterns_of_keys)
+        sequences = draw_sequences(
+            f"{seed} sequences", number_of_sequences, STEPS_WITHOUT_TRANSFERS, patterns_without_transfers
+        )
         missed += [fault for fault in faults if not any(is_reached(sequence, *fault) for sequence in sequences)]
 
     assert len(missed) <= part_that_may_be_missed * len(SEEDS) * len(faults)
@@ -56,11 +58,11 @@ def test_sequences_reach_most_faults_beside_an_execution(number_of_sequences, pa
 
     The second execution of a code counts as an execution, too. Four seeds are tried.
     """
-    pairs_with_an_execution = {pair for pair in product(STEPS_OF_TRANSFERS, repeat=2) if executes(pair)}
+    pairs_with_an_execution = {pair for pair in product(STEPS_WITH_TRANSFERS, repeat=2) if executes(pair)}
     number_reached = 0
     for seed in SEEDS:
         sequences = draw_sequences(
-            f"{seed} sequences with transfers", number_of_sequences, STEPS_OF_TRANSFERS, patterns_of_transfers,
+            f"{seed} sequences with transfers", number_of_sequences, STEPS_WITH_TRANSFERS, patterns_with_transfers,
             without_impossible_steps=possible_steps, examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
         )  # fmt: skip
         pairs_in_sequences = {pair for sequence in sequences for pair in pairwise(sequence)}

@@ -1,0 +1,72 @@
+"""A key type counts as refused at times only if the same key is registered before and after two refusals; in memory."""
+
+from dataclasses import replace
+
+import pytest
+
+from spec.log import Log
+from tests.selftest.exchanges import registration
+from tests.traffic.keys.purposes import Registering
+from tests.traffic.keys.types_refused_at_times import deviation_if_type_is_refused_at_times
+
+EMAIL, CNPJ = "qa@pix-conformance.example", "99999999999999"
+
+
+def registration_of(key_type, key, purpose, status, **changes):
+    """A registration of a key that is answered with this status. With 200 it is accepted."""
+    sent = {"account": "ac-0001", "pixKeyType": key_type, "pixKey": key}
+    exchange = registration(sent=sent, path="/v1/pix/keys/ac-0001", status=status)
+    return replace(exchange, purpose=purpose, **changes)
+
+
+def log_of_turns(*statuses, status_of_control=200, status_of_second_time=409, beside=0):
+    """A log of the registrations of a control key (EMAIL) and of a CNPJ key in turn.
+
+    `statuses` are those of the answers to the CNPJ key. `status_of_second_time` is how the service answers a key that
+    is registered already, and `beside` the number of other requests that were under way.
+    """
+    exchanges = [registration_of("EMAIL", EMAIL, Registering.SECOND_TIME, status_of_second_time)]
+    for status in statuses:
+        exchanges.append(
+            registration_of("EMAIL", EMAIL, Registering.CONTROL_OF_A_TYPE, status_of_control, beside=beside)
+        )
+        exchanges.append(registration_of("CNPJ", CNPJ, Registering.TYPE_ONCE_MORE, status, beside=beside))
+    return Log(replace(exchange, number=number) for number, exchange in enumerate(exchanges, 1))
+
+
+def test_a_type_that_is_refused_twice_in_between_is_refused_at_times():
+    """A documented key type may not be refused twice while the same key is registered before and after the refusals.
+
+    The finding says that two of four were refused. It cites both refusals (numbers 5 and 7) and a registration that was
+    accepted (3).
+    """
+    judgement = deviation_if_type_is_refused_at_times(log_of_turns(200, 422, 422, 200), "CNPJ")
+
+    [finding] = judgement.findings
+    assert finding.exchanges == (5, 7, 3)
+    parameters = dict(finding.parameters)
+    assert (parameters["number"], parameters["compared"], parameters["other"]) == (2, 4, "EMAIL")
+
+
+REFUSALS_WITH_ANOTHER_CAUSE = {
+    "a single refusal may be an accident": log_of_turns(200, 422, 200),
+    "refused until the end: the account may be full": log_of_turns(200, 422, 422),
+    "always refused: another judgement is about that": log_of_turns(422, 422, 422),
+    "a rate limit is not about the type": log_of_turns(200, 429, 429, 200),
+    "a 404 may be about the path": log_of_turns(200, 404, 404, 200),
+    "a conflict says that the key is registered": log_of_turns(200, 409, 409, 200),
+    "a registered key is answered alike": log_of_turns(200, 422, 422, 200, status_of_second_time=422),
+    "the control key is refused, too": log_of_turns(200, 422, 422, 200, status_of_control=422),
+    "another request was under way": log_of_turns(200, 422, 422, 200, beside=1),
+}
+
+
+@pytest.mark.parametrize("log", REFUSALS_WITH_ANOTHER_CAUSE.values(), ids=REFUSALS_WITH_ANOTHER_CAUSE)
+def test_refusals_with_another_cause_are_not_counted(log):
+    """A key type is not refused at times if something else may explain the refusals, such as a full account."""
+    assert deviation_if_type_is_refused_at_times(log, "CNPJ") is None
+
+
+def test_turns_of_another_type_are_not_counted():
+    """The judgement on a key type looks only at the registrations of this type, and not at those of another one."""
+    assert deviation_if_type_is_refused_at_times(log_of_turns(200, 422, 422, 200), "CPF") is None
