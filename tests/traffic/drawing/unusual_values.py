@@ -175,9 +175,12 @@ def unusual_values_of(operation: str, name: str, usual_value: Any, profile: Prof
     if is_key_type(operation, name):
         return DOCUMENTED_KEY_TYPES
     if name in members_with_account_of_profile(operation, profile):
+        in_capitals, with_a_blank = [], []
+        if isinstance(usual_value, str):  # in the body of a profile it may also be an object with the account in it
+            in_capitals, with_a_blank = [usual_value.upper()], [f"{usual_value} "]
         return UnusualValues(
-            in_every_run=(*_ACCOUNTS.in_every_run, usual_value.upper()),
-            with_more_examples=(f"{usual_value} ", *_ACCOUNTS.with_more_examples),
+            in_every_run=(*_ACCOUNTS.in_every_run, *in_capitals),
+            with_more_examples=(*with_a_blank, *_ACCOUNTS.with_more_examples),
         )
     if name == "date":
         return DATES

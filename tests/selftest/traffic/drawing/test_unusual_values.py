@@ -2,9 +2,11 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
+from environments.profiles.model import RequestBody
 from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.two_profiles import SANDBOX
 from tests.traffic.case import body_as_bytes, usual_body, with_synthetic_identifiers
@@ -68,6 +70,15 @@ def test_the_account_of_the_profile_has_another_form():
 
     assert "AC-0001" in values
     assert "ac-0001 " in values
+
+
+def test_an_account_inside_an_object_has_no_other_form():
+    """The body of a profile may have the account inside an object. Such a member gets the unusual values alone."""
+    profile = replace(SANDBOX, requests={"createPix": RequestBody({"payer": {"id": "{account}"}, "value": 1})})
+    usual_value = usual_body("createPix", profile)["payer"]
+
+    assert usual_value == {"id": "ac-0001"}
+    assert "" in unusual_values_of("createPix", "payer", usual_value, profile).all
 
 
 @pytest.mark.parametrize(
