@@ -140,21 +140,30 @@ class Case:
         )
 
 
+def body_as_bytes(value: Any) -> bytes:
+    """The JSON text of a body, in which the infinite number of Python is written as 1e400.
+
+    JSON has no infinity. But a parser that reads numbers as doubles makes infinity of 1e400.
+    """
+    return as_bytes(value).replace(b": Infinity", b": 1e400").replace(b": -Infinity", b": -1e400")
+
+
 # -- synthetic identifiers ---------------------------------------------------------------------------------------------
 
 _SLASH = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
 """Slashes and backslashes: plain, in other widths, and percent-encoded once or more often."""
 _PLAIN = re.compile(
     r"""
-    [A-Za-z]{1,30}
-    | -?[0-9]{1,30}([.,][0-9]{1,30})?
-    | [0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{8}Z)?
-    | [0-9]{2}/[0-9]{2}/[0-9]{4}
+    \+?[A-Za-z]{1,30}
+    | [+-]?[0-9]{1,30}([.,_/-][0-9]{1,30}){0,4}
+    | [0-9]{1,30}[eE][+-]?[0-9]{1,3} | 0x[0-9]{1,30} | \u00b2
+    | ([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{2}:[0-9:.]{2,15}(Z|[+-][0-9]{2}:[0-9]{2})?
     """,
     re.VERBOSE,
 )
-"""A plain text: letters alone, a number, or a date with or without a time. At most 30 characters in a row is a choice.
-"""
+"""A plain text: letters alone, a number in any notation, a date or a time, such as "AB", "1e5" or "15/01/2026".
+
+A phone and a tax number are numbers, too. At most 30 characters in a row is a choice. `\u00b2` is a small 2 (²)."""
 _TEXTS_THAT_NAME_NOBODY = frozenset({"", *TYPES_EXCEPT_RANDOM})
 """Texts that name nobody. RANDOM is none of them, because the service would make a key for it."""
 _MEMBERS_WITHOUT_IDENTIFIER = frozenset({AMOUNT, "date", "pixKeyType", "description", "message"})
@@ -173,12 +182,13 @@ def synthetic_text(text: str) -> str:
 def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
     """A path parameter for a request that is drawn at random: the text with a prefix, so that it names nobody.
 
-    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are also tried. But a
-    transaction code gets the prefix in any case, because a real code would move money.
+    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are also tried. But
+    two texts get the prefix in any case: a transaction code, because a real code would move money, and the empty text,
+    because the path would be another one without its parameter.
     """
-    may_stay = profile.is_sandbox and operation != "executePix"
-    if may_stay and _PLAIN.fullmatch(text):
-        return text
+    is_code = operation == "executePix"
+    if text and not is_code:
+        return _text_that_may_be_sent(text, profile)
     return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
 
 
@@ -193,6 +203,7 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     | true, null, the empty text, a key type except RANDOM (for which a service would make a key) | stays | stays |
     | the account of the profile, in a registration | stays | stays |
     | the account of the profile, as the payer of a transfer | stays | becomes synthetic |
+    | an account of the profile in another form, such as "AC-0001" | stays | becomes synthetic |
     | a plain text: letters alone, a number or a date, such as "AB"; it may have blanks around it | stays | synthetic |
     | any other text, such as "a@b" | becomes synthetic: "pixconf-a@b" | becomes synthetic |
     | a number in an amount, a date or another member that names nobody | stays | stays |
@@ -219,14 +230,18 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
 
 
 def _text_that_may_be_sent(text: str, profile: Profile) -> str:
-    """The text with the prefix `pixconf-`, so that it names nobody. On a sandbox a plain text stays as it is.
+    """The text with the prefix `pixconf-`, so that it names nobody. On a sandbox two sorts of texts stay as they are:
 
-    A plain text is letters alone, a number or a date, such as "AB" or "2026-01-15" (`_PLAIN`). It may have blanks
-    around it, or be nothing but blanks. It may name a key or an account, but a sandbox has no real money.
+    - a plain text: letters alone, a number or a date, such as "AB" or "2026-01-15" (`_PLAIN`). It may have blanks
+      around it, or be nothing but blanks. It may name a key or an account, but a sandbox has no real money.
+    - an account of the profile in another form: "AC-0001" or "ac-0001 " for ac-0001. A service may take it for the
+      account, and then fail.
     """
     without_blanks = text.strip(" \n")
     is_plain = not without_blanks or _PLAIN.fullmatch(without_blanks)
-    if profile.is_sandbox and is_plain:
+    accounts_in_small_letters = [account.lower() for account in profile.accounts]
+    is_account_in_another_form = text not in profile.accounts and without_blanks.lower() in accounts_in_small_letters
+    if profile.is_sandbox and (is_plain or is_account_in_another_form):
         return text
     return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
 
@@ -456,12 +471,19 @@ def _key_may_be_undeletable(leaves: Iterable[_Leaf]) -> bool:
     """True if a service may register a key for this body that no deletion can name afterwards.
 
     `leaves` are the texts and numbers in the body, with their paths. A key may be too long or have control characters,
-    for instance. If the body has no key, the service may register an empty one.
+    for instance. It may also be an array or an object, of which a service makes a text in its own way. If the body has
+    no key, the service may register an empty one.
     """
     texts = [(path, leaf) for path, leaf in leaves if isinstance(leaf, str)]
     # A text that is the whole body has an empty path. A service may read it as the key.
-    keys = [text for path, text in texts if not path or _may_name_somebody(path)]
-    return not keys or any(map(_UNDELETABLE_KEY.fullmatch, keys))
+    keys_with_paths = [(path, text) for path, text in texts if not path or _may_name_somebody(path)]
+    if not keys_with_paths:
+        return True
+    for path, text in keys_with_paths:
+        is_inside_another_value = len(path) > 1
+        if is_inside_another_value or _UNDELETABLE_KEY.fullmatch(text):
+            return True
+    return False
 
 
 def _may_name_somebody(path: JsonPath) -> bool:

@@ -171,7 +171,7 @@ def test_kinds_of_invalid_requests_that_the_limit_kept_back_are_named(service_an
     message = messages["transferP2p.serverError"]
 
     assert message.startswith(f"not sent, as limits.transfers ({LIMIT}) is spent: body: ")
-    assert "; Content-Type: missing; query: " in message
+    assert "; Content-Type: missing; Authorization: " in message
     assert message.endswith("; generated requests")
     assert {messages[f"transferP2p.{ending}"] for ending in ROBUSTNESS} == {message}
 
@@ -412,7 +412,7 @@ def test_no_amount_off_a_sandbox_is_above_that_of_the_profile(bank):
 
 
 def test_no_key_at_an_account_of_the_profile_is_hard_to_delete(bank):
-    """Off a sandbox no registration or deletion at an account of the profile has an empty, long or unprintable key.
+    """Off a sandbox no key at an account of the profile is empty, long, unprintable or nested (a text in an object).
 
     Unprintable means a control character or half of a surrogate pair. A service might register such a key, and refuse to
     delete it. RANDOM, which some services call EVP, is registered with an empty key as documented.
@@ -426,6 +426,7 @@ def test_no_key_at_an_account_of_the_profile_is_hard_to_delete(bank):
         if isinstance(body, dict) and body.get("pixKeyType") not in ("RANDOM", "EVP")
     ]
     keys = [body["pixKey"] for body in bodies_with_a_key if isinstance(body.get("pixKey"), str)]
+    nested_keys = [body["pixKey"] for body in bodies_with_a_key if isinstance(body.get("pixKey"), dict | list)]
     bodies_without_json = [body for body in bodies_for_the_profile if isinstance(body, str)]
     unprintable = re.compile(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]")
     empty_keys = [key for key in keys if key.strip() in ("", SYNTHETIC_PREFIX)]
@@ -433,7 +434,7 @@ def test_no_key_at_an_account_of_the_profile_is_hard_to_delete(bank):
     unprintable_texts = [text for text in (*keys, *bodies_without_json) if unprintable.search(text)]
 
     assert len(keys) > 20
-    assert (empty_keys, long_keys, unprintable_texts) == ([], [], [])
+    assert (empty_keys, long_keys, unprintable_texts, nested_keys) == ([], [], [], [])
 
 
 def test_no_number_is_sent_as_a_key(bank):

@@ -34,59 +34,54 @@ from schemathesis.generation.feedback import FeedbackSources
 from schemathesis.generation.overrides import Override
 
 from environments.profiles.model import Profile
-from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
+from spec.interface import operations
 from spec.json_text import as_bytes, read_json
 from tests.traffic.case import JSON, Case, synthetic_path_parameter, usual_body, with_synthetic_identifiers
-from tests.traffic.drawing.combining import (
-    VALUES,
-    VALUES_OF_FURTHER_ROUNDS,
-    fixed_transfers,
-    has_several_members,
-    registrations_of_another_type,
-    rounds,
-)
+from tests.traffic.drawing.combining import combinations, fixed_bodies, rounds, values_by_member
 from tests.traffic.drawing.kinds_of_values import kinds_of_values
-from tests.traffic.drawing.member_schemas import MEMBERS_OF_ANOTHER_OPERATION
+from tests.traffic.drawing.member_schemas import MEMBERS_NOT_TRIED_ALONE
 from tests.traffic.drawing.parts_of_a_case import parts_of
 from tests.traffic.drawing.schema import (
     ALL_MEMBERS,
     ANY_MEMBERS,
     KINDS_OF_BODIES,
     ONE_UNUSUAL_MEMBER,
-    ONE_USUAL_MEMBER,
     example_of_path_parameter,
     schema_for_drawing,
 )
 from tests.traffic.drawing.with_hypothesis import distinct_values, search_for_smallest
 from tests.traffic.invalid import invalid_requests
-from tests.traffic.unusual_texts import ALL_PRINTABLE, ALL_SPECIAL, ALL_UNUSUAL, NAME_WITH_ACCENTS, ONE_DIGIT, VERY_LONG
+from tests.traffic.unusual_texts import (
+    ALL_PRINTABLE,
+    ALL_SPECIAL,
+    ALL_UNUSUAL,
+    ELEVEN_DIGITS,
+    NAME_WITH_ACCENTS,
+    VERY_LONG,
+)
 
 _NO_FEEDBACK = FeedbackSources()
 """Sources of constants to draw: none. By default, Schemathesis takes constants from loaded modules and from answers, so
 that the same seed would draw different cases."""
 
-_TEXTS_FOR_PATHS = (ALL_SPECIAL, ALL_UNUSUAL, ONE_DIGIT)
+_TEXTS_FOR_PATHS = (ALL_SPECIAL, ALL_UNUSUAL, f"0{ELEVEN_DIGITS}")
 """Texts from which the path parameters of each operation are made, if its path has a parameter."""
 _MORE_TEXTS_FOR_PATHS = (
-    VERY_LONG,
-    SYNTHETIC_PREFIX.ljust(256, "x"),
-    ALL_PRINTABLE,
-    NAME_WITH_ACCENTS,
-    "null",
-    "1.5",
-    "0" + "9" * 20,  # more than 64 bits, after a zero
-    "2026-01-15",
-    " ",
-    "a,b",
-    "*",
+    *(VERY_LONG, ALL_PRINTABLE, NAME_WITH_ACCENTS),
+    *("null", "undefined", "0", "-1", "1.5", "9" * 20, "2026-01-15", " "),  # 9…: more than 64 bits
 )
 """Further texts, for operations without a body. A request with such a text counts as an example, and an operation with
 a body needs most of its examples for unusual bodies."""
 
-_SHARE_OF_ROUNDS = 0.6
-"""Share of the drawn examples that come from rounds (`combining.py`), in which several members are unusual.
-Schemathesis draws the others. Half of these have one unusual member, because a strict service refuses a body at the
-first one."""
+_SHARE_OF_ROUNDS = 0.5
+"""Share of the examples that come from rounds (`combining.py`), in which all members are unusual."""
+_SHARE_OF_COMBINATIONS = 0.3
+"""Share of the examples that combine simple values, such as null (`combining.py`). Schemathesis draws the remaining
+ones. Half of these have one unusual member, because a strict service refuses a body at the first one."""
+
+
+_COMBINATIONS_OF_EVERY_RUN = 3
+"""The same, in each run. Together with those of the examples they have about half of all pairs of simple values."""
 
 
 class Drawing:
@@ -107,74 +102,72 @@ class Drawing:
         First come the requests of `cases_of_every_run`, which do not count as examples. Then come as many different
         requests as `examples`, or fewer if too many are equal:
 
-        1. requests that are not drawn (`_fixed_examples`),
-        2. requests from rounds, in which several members are unusual (`combining.py`),
-        3. requests that Schemathesis draws.
+        1. requests with an unusual path parameter,
+        2. requests from rounds, which are lists of bodies with several unusual members (`combining.py`),
+        3. requests that combine simple values, such as a member that is null and one that is missing,
+        4. requests that Schemathesis draws.
 
         The same `seed` gives the same requests.
         """
         of_every_run = self.cases_of_every_run(operation)
         seed_of_operation = f"{seed} {operation}"
-        chosen = _first_new_cases(self._fixed_examples(operation), examples, of_every_run)
-        count_from_rounds = round(_SHARE_OF_ROUNDS * (examples - len(chosen)))  # `round` makes it a whole number
-        from_rounds = self._cases_of_rounds(operation, seed_of_operation, count_from_rounds)
+        chosen = _first_new_cases(self._with_unusual_path_parameters(operation), examples, of_every_run)
+        count_with_body = examples - len(chosen)
+        count_from_rounds = round(_SHARE_OF_ROUNDS * count_with_body)  # `round` makes it a whole number
+        from_rounds = self._cases_of_further_rounds(operation, seed_of_operation, count_from_rounds)
         chosen += _first_new_cases(from_rounds, count_from_rounds, [*of_every_run, *chosen])
+        count_of_combinations = round(_SHARE_OF_COMBINATIONS * count_with_body)
+        combined = combinations(operation, self._profile, f"{seed_of_operation} combinations", count_of_combinations)
+        chosen += _first_new_cases(combined, count_of_combinations, [*of_every_run, *chosen])
         count_left = examples - len(chosen)
         if count_left:
             strategy = _drawn_cases(operation, self._strategy(operation))
             chosen += distinct_values(strategy, seed_of_operation, count_left, {*of_every_run, *chosen})
         return [*of_every_run, *chosen]
 
-    def _fixed_examples(self, operation: str) -> list[Case]:
-        """Requests that count as examples, although they are the same for each seed, because nothing in them is drawn.
+    def _cases_of_further_rounds(self, operation: str, seed: str, count: int) -> list[Case]:
+        """Requests with several unusual members each, that not every run sends; some of them may be equal.
 
-        They come before the drawn ones. If there are more of them than examples, the last ones are not sent.
+        They are from rounds, which are lists of bodies in which each member has each of its values once
+        (`combining.py`). The first of these rounds has the values `with_more_examples`. The others have all unusual
+        values, because two of them may show a fault only together.
+
+        Hypothesis draws whole rounds, so on a sandbox there are at least `count` requests, and the caller takes the
+        first ones. Outside a sandbox there may be fewer, because a round then lacks the requests whose amount is not
+        permitted. There are none if the operation has no body.
         """
-        cases = self._with_unusual_path_parameters(operation)
-        if operation in PREPARING_OPERATIONS and has_several_members(operation, self._profile):
-            cases += fixed_transfers(operation, self._profile)
-        return cases
-
-    def _cases_of_rounds(self, operation: str, seed: str, count: int) -> list[Case]:
-        """Requests with several unusual members each, from a first round and further rounds; some may be equal.
-
-        A round is a list of requests in which each member has each value once. In this way a few requests are enough to
-        try each value in each member. Hypothesis draws whole rounds, so on a sandbox there are at least `count`
-        requests, and the caller takes the first ones. Outside a sandbox there may be fewer, because a round then lacks
-        the requests whose amount is not permitted. There are none if the body has fewer than two members.
-
-        The further rounds have more values: also those that the coverage phase puts into one member at a time, because
-        two unusual values may show a fault only together. The first round leaves them out to stay short.
-        """
-        if count < 1 or not has_several_members(operation, self._profile):
+        unusual_values = values_by_member(operation, self._profile)
+        if count < 1 or not unusual_values:
             return []
-        # A round has one request for each value, so that the further rounds alone have `count` requests on a sandbox.
-        number_of_further_rounds = math.ceil(count / len(VALUES_OF_FURTHER_ROUNDS))
-        first_round = rounds(operation, self._profile, VALUES)
-        further_rounds = rounds(operation, self._profile, VALUES_OF_FURTHER_ROUNDS)
-        # The first value that Hypothesis draws is the simplest one, whatever the seed is, so it is left out.
-        drawn = [
-            *distinct_values(first_round, f"{seed} first round", 2)[1:],
-            *distinct_values(further_rounds, f"{seed} further rounds", 1 + number_of_further_rounds)[1:],
-        ]
-        return list(chain.from_iterable(drawn))
+        more_values = {name: values.with_more_examples for name, values in unusual_values.items()}
+        first_round = rounds(operation, self._profile, more_values, more_values)
+        cases = _cases_of_rounds(first_round, f"{seed} first round", 1)
+        if len(cases) < count:
+            all_values = {name: values.all for name, values in unusual_values.items()}
+            bodies_in_a_round = max(map(len, all_values.values()))
+            number_of_rounds = math.ceil(count / bodies_in_a_round)
+            further_rounds = rounds(operation, self._profile, all_values, all_values)
+            cases += _cases_of_rounds(further_rounds, f"{seed} further rounds", number_of_rounds)
+        return cases
 
     def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
         """Requests with an unusual path parameter: one for each text of `_TEXTS_FOR_PATHS`.
 
-        The body is the usual one. An operation without a body also gets the texts of `_MORE_TEXTS_FOR_PATHS`. Empty if
-        the path of the operation has no parameter. Each text is changed so that it may be sent: "a,b" becomes
-        "pixconf-a,b", for instance.
+        Operations without a body also get the texts of `_MORE_TEXTS_FOR_PATHS`. Further texts are an account of the
+        profile in capital letters, and with a blank behind it. A prefix is added to a text if somebody may have it as
+        the name of an account: "a,b" becomes "pixconf-a,b". The body is a usual one. Empty if the path of the operation
+        has no parameter.
         """
         if operations()[operation].path_parameter is None:
             return []
+        accounts = self._profile.accounts[:1]
+        texts = [*_TEXTS_FOR_PATHS, *(account.upper() for account in accounts)]
         body = None
-        texts = list(_TEXTS_FOR_PATHS)
         members = usual_body(operation, self._profile)
         if members:
             body = as_bytes(with_synthetic_identifiers(dict(members), operation, self._profile))
         else:
-            texts += _MORE_TEXTS_FOR_PATHS
+            texts += [*(f"{account} " for account in accounts), *_MORE_TEXTS_FOR_PATHS]
         path_parameters = [synthetic_path_parameter(operation, text, self._profile) for text in texts]
         return [Case(operation, path_parameter=path_parameter, body=body) for path_parameter in path_parameters]
 
@@ -188,19 +181,26 @@ class Drawing:
         search_for_smallest(parts_of(case, self._profile), shows_finding)
 
     def cases_of_every_run(self, operation: str) -> list[Case]:
-        """Requests that are sent in every run, however few examples it has. Nothing in them is drawn.
+        """Requests that are sent in every run, however few examples it has. They do not count as examples.
 
-        They are those of the coverage phase of Schemathesis (`coverage`) and, for registrations, those whose key does
-        not fit its type. They do not count as examples.
+        1. requests of the coverage phase of Schemathesis, with one unusual member each (`coverage`),
+        2. bodies with several unusual members that leave nothing to draw (`combining.py`),
+        3. one round of bodies, which has each value of `in_every_run` in each member. All runs have the same seed here.
         """
-        coverage = self.coverage(operation)
-        if operation != "registerPixKey":
-            return coverage
-        of_another_type = registrations_of_another_type(self._profile)
-        return [*coverage, *_first_new_cases(of_another_type, len(of_another_type), coverage)]
+        cases = self.coverage(operation)
+        unusual_values = values_by_member(operation, self._profile)
+        if not unusual_values:  # the operation has no body
+            return cases
+        values = {name: values_of_member.in_every_run for name, values_of_member in unusual_values.items()}
+        more_values = {name: values_of_member.with_more_examples for name, values_of_member in unusual_values.items()}
+        one_round = rounds(operation, self._profile, values, more_values)
+        combined = fixed_bodies(operation, self._profile)
+        combined += combinations(operation, self._profile, "every run", _COMBINATIONS_OF_EVERY_RUN)
+        combined += _cases_of_rounds(one_round, f"every run {operation}", 1)
+        return [*cases, *_first_new_cases(combined, len(combined), cases)]
 
     def coverage(self, operation: str) -> list[Case]:
-        """Requests whose body differs from the usual one in one member, and requests with one usual member alone.
+        """Requests whose body differs from the usual one in one member.
 
         A member is of another type, missing, empty or not documented. The coverage phase of Schemathesis makes them: it
         tries every value and bound of the schema. Of bodies whose values are of the same kinds, such as two long texts,
@@ -208,42 +208,51 @@ class Drawing:
         """
         if usual_body(operation, self._profile) is None:
             return []  # the operation has no body; `_strategy` draws the texts in its path
-        schema_cases = list(self._covered(operation, ONE_UNUSUAL_MEMBER, list(GenerationMode)))
-        # transferInternal and transferP2p (the table) get no bodies with one usual member, because services treat all
-        # transfers alike, and transferExternal gets them.
-        if operation not in MEMBERS_OF_ANOTHER_OPERATION:
-            schema_cases += self._covered(operation, ONE_USUAL_MEMBER, [GenerationMode.POSITIVE])
-        not_needed = self._requests_not_needed(operation)
+        schema_cases = self._covered(operation)
+        sent_anyway = self._requests_sent_anyway(operation)
         one_of_each: dict[tuple[tuple[str, str], ...], Case] = {}
         for schema_case in schema_cases:
             case = _as_case(operation, schema_case)
             # Schemathesis also makes cases with another Content-Type. `invalid.py` has enough of them.
-            is_needed = case.content_type == JSON and _comparable_request(case) not in not_needed
-            if is_needed:
+            is_of_usual_type = case.content_type == JSON
+            is_new = _comparable_request(case) not in sent_anyway
+            if is_of_usual_type and is_new and not self._is_tried_otherwise(case):
                 kinds = sorted(kinds_of_values(case).items())  # sorted, because the order of members does not count
                 one_of_each.setdefault(tuple(kinds), case)  # keeps the first case of these kinds
         return list(one_of_each.values())
 
-    def _requests_not_needed(self, operation: str) -> set[tuple[object, ...]]:
+    def _is_tried_otherwise(self, case: Case) -> bool:
+        """True if the unusual member of a request of the coverage phase is tried in other requests (`combining.py`).
+
+        They have the members of `MEMBERS_NOT_TRIED_ALONE`, and members that are not documented.
+        """
+        body = json.loads(case.body or b"null")
+        if not isinstance(body, dict):
+            return False
+        usual = usual_body(case.operation, self._profile) or {}
+        unusual = [name for name in body if name not in usual or body[name] != usual[name]]
+        not_alone = MEMBERS_NOT_TRIED_ALONE.get(case.operation, ())
+        return any(name in not_alone or name not in usual for name in unusual)
+
+    def _requests_sent_anyway(self, operation: str) -> set[tuple[object, ...]]:
         """Requests that the coverage phase need not send, in the form that `_comparable_request` gives them.
 
-        They are the requests of `invalid.py`, which are sent anyway, and the request with the usual body, which shows
-        nothing that the others do not show.
+        They are the requests of `invalid.py`, and the request with the usual body, which is no unusual one.
         """
         path_parameter = example_of_path_parameter(operation, self._profile)
         usual = Case(operation, path_parameter=path_parameter, body=as_bytes(usual_body(operation, self._profile)))
         return {_comparable_request(case) for case in [usual, *invalid_requests(operation, self._profile)]}
 
-    def _covered(self, operation: str, kind: str, modes: list[GenerationMode]) -> Iterator[SchemaCase[Any]]:
-        """The requests that the coverage phase of Schemathesis makes, with bodies of one kind (`KINDS_OF_BODIES`).
+    def _covered(self, operation: str) -> Iterator[SchemaCase[Any]]:
+        """The requests that the coverage phase of Schemathesis makes, with bodies that have one unusual member.
 
-        A kind is, for example, "one unusual member". The coverage phase tries every value that the schema lists.
-        `modes` says whether a request keeps the schema (positive) or breaks it (negative).
+        The coverage phase tries every value that the schema lists. Some requests keep the schema (positive), others
+        break it (negative).
         """
-        schema = self._schemas[kind]
+        schema = self._schemas[ONE_UNUSUAL_MEMBER]
         generator = CoverageGenerator(
             operation=schema.find_operation_by_id(operation),
-            generation_modes=modes,
+            generation_modes=list(GenerationMode),
             generation_config=schema.config.generation,
             auth_storage=None,
             override=Override(),
@@ -290,6 +299,13 @@ class Drawing:
 def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[SchemaCase[Any]]) -> Case:
     """A Hypothesis strategy for cases of the suite. Each is made of a case that the strategy of Schemathesis draws."""
     return _as_case(operation, draw(strategy))
+
+
+def _cases_of_rounds(strategy: st.SearchStrategy[tuple[Case, ...]], seed: str, number_of_rounds: int) -> list[Case]:
+    """The requests of as many rounds as `number_of_rounds`, drawn with this strategy for rounds (`combining.py`)."""
+    # The first value that Hypothesis draws is the simplest one, whatever the seed is, so it is left out.
+    drawn = distinct_values(strategy, seed, 1 + number_of_rounds)[1:]
+    return list(chain.from_iterable(drawn))
 
 
 def _comparable_request(case: Case) -> tuple[object, ...]:

@@ -1,271 +1,261 @@
-"""Bodies with several unusual members at once. A fault may need two of them, and one request shows more.
+"""Bodies with several unusual members at once. One request shows more then, and a fault may need two unusual members.
 
-`cases.py` asks for these bodies. It also has the coverage phase of Schemathesis, which changes one member of a body
-at a time.
+`cases.py` asks for these bodies, and `unusual_values.py` has the values. The coverage phase of Schemathesis, which
+`cases.py` also asks, changes one member of a body at a time.
 
-A round is a list of bodies in which every member has every value once. Each member has the values in an order of its
-own, which Hypothesis draws. For example, two members and the values null, 0 and "" make this round of three bodies:
-{"from": null, "to": 0}, {"from": "", "to": null}, {"from": 0, "to": ""}. Other bodies leave nothing to draw: they are
-the same in every run.
+Most of the bodies are made in rounds. A round is a list of bodies in which every member of the body has each of its
+unusual values at least once. Each member has the values in an order of its own, which Hypothesis draws. For example,
+two members and the values null, 0 and "" make this round of three bodies:
+{"to": null, "description": 0}, {"to": "", "description": null}, {"to": 0, "description": ""}.
+The member with the account of the profile keeps it in most of the bodies, because a service may look it up before it
+reads the other members. It is unusual in a few bodies at the end of the round.
+
+Other bodies combine few simple values, such as null (`combinations`). A few bodies leave nothing to draw
+(`fixed_bodies`).
+
+In the lists of values here, USUAL, MISSING and PAYER are markers. `_body_of` replaces them when a body is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import cycle, islice, pairwise, product
+import itertools
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import cycle, islice
 from typing import Any
 
 from hypothesis import strategies as st
 
 from environments.profiles.model import Profile
-from spec.interface import SYNTHETIC_PREFIX
-from spec.json_text import as_bytes
+from spec.interface import PREPARING_OPERATIONS
 from tests.traffic.case import (
     AMOUNT,
     TYPES_EXCEPT_RANDOM,
     Case,
     Members,
-    harmless_path_parameter,
+    body_as_bytes,
     has_permitted_amounts,
     members_with_account_of_profile,
     usual_body,
     with_synthetic_identifiers,
 )
-from tests.traffic.drawing.member_schemas import MEMBERS_OF_ANOTHER_OPERATION
+from tests.traffic.drawing.schema import example_of_path_parameter
+from tests.traffic.drawing.step_sequences import values_with_most_patterns
+from tests.traffic.drawing.unusual_values import (
+    MISSING,
+    ODD_NAMES,
+    PAYER,
+    USUAL,
+    VALUES_OF_ODD_MEMBERS,
+    UnusualValues,
+    is_key_type,
+    unusual_values_of,
+)
+from tests.traffic.drawing.with_hypothesis import distinct_values
 from tests.traffic.unusual_texts import (
-    ALL_PRINTABLE,
-    ALL_SPECIAL,
     ELEVEN_DIGITS,
     HALF_A_PAIR,
     LETTERS,
-    LONG_WITH_ALL_UNUSUAL,
-    NAME_WITH_ACCENTS,
     ONE_DIGIT,
+    OTHER_HALF_OF_A_PAIR,
+    VERY_LONG,
 )
 
-_USUAL, _MISSING = object(), object()
-"""Markers in a list of values: for the usual value of a member, and for a member that is missing."""
-VALUES: tuple[Any, ...] = (
-    *(_USUAL, _MISSING, LONG_WITH_ALL_UNUSUAL) * 2,
-    None,
-    False,
-    0,
-    2**64,
-    " ",
-    f" {LETTERS} \n",
-    [],
-    {},
-)
-"""Values of a member in the first round. The usual value, the missing member and the long text are there twice, so that
-each other value meets them more often in one body.
-
-A usual run has room for about one round. So the first round leaves out the values that the coverage phase puts into
-each member anyway, such as "" and true."""
-VALUES_OF_FURTHER_ROUNDS = (*VALUES, True, -0.5, 1e-7, "", ONE_DIGIT, "1,5", "2026-02-30", [{}, None])
-"""Values of a member in each further round: also those of the coverage phase, because two unusual values may show a
-fault only together."""
-_ALIKE: tuple[Any, ...] = (None, "", _MISSING)
-"""Values that all members of a body have at once, because a service may compare its members."""
+ValuesByMember = Mapping[str, Sequence[Any]]
+"""By name of a member of a body, a list of values. The markers may be among them."""
 _KEYS_OF_ANOTHER_TYPE: Mapping[str, Sequence[Any]] = {
-    "PHONE": ("", LETTERS, ELEVEN_DIGITS, _MISSING),
-    "CPF": ("", LETTERS, f"{ELEVEN_DIGITS}234", None),
-    "CNPJ": ("", LETTERS, ELEVEN_DIGITS),
+    "PHONE": ("", f"+{LETTERS}", ELEVEN_DIGITS, "AB@AB.AB", MISSING),
+    "CPF": ("", LETTERS, f"{ELEVEN_DIGITS}234", "111.444.777-35", "1" * 11, None),
+    "CNPJ": (LETTERS, ELEVEN_DIGITS, None),
 }
 """By key type, keys that do not fit it: a CPF has 11 digits, a CNPJ 14, and a PHONE begins with a plus sign. Each type
-has some, because services check each type in its own way. The coverage phase (`cases.py`) has keys of the type EMAIL.
-"""
-_PLAUSIBLE: Sequence[tuple[Any, Any, str]] = (
-    (1, 0, NAME_WITH_ACCENTS),
-    (0.125, 253_402_300_800_000, ALL_SPECIAL),  # the year 10000
-    (1_000_000, "2026-01-15", SYNTHETIC_PREFIX.ljust(256, "x")),
-    (12_345_678_901, 1_767_225_600, ALL_PRINTABLE),  # seconds since 1970, not milliseconds
-    (2**53 + 1, "2026-01-15T10:00:00Z", ELEVEN_DIGITS),
-    (2**31, -1, LETTERS[0]),
-    ("9" * 20, "2026-02-30", f"{ELEVEN_DIGITS}234"),
-    ("NaN", "1767225600000", "9" * 20),
-)
-"""Amounts, dates and texts that a service may accept, so that it reads a body to its end although all of its members
-are unusual. One body then tries a value of each member. A row has an amount, a date and a text that a service is likely
-to accept together."""
-_ODD_NAMES = {"": 1, "__proto__": {}, "VALUE": 1, "PIXKEY": SYNTHETIC_PREFIX}
-"""Members whose names are empty, have a meaning in JavaScript, or differ from a documented one in letter case."""
+has some, because services check each type in its own way. Keys of the type EMAIL are in the coverage phase."""
 
 
-def has_several_members(operation: str, profile: Profile) -> bool:
-    """True if the usual body of an operation has two members or more, so that several of them can be unusual."""
-    members = usual_body(operation, profile)
-    return members is not None and len(members) > 1
+# -- bodies that leave nothing to draw ---------------------------------------------------------------------------------
 
 
-def registrations_of_another_type(profile: Profile) -> list[Case]:
-    """Registrations whose key does not fit its type, such as a CPF of letters. They are the same in every run."""
-    bodies: list[Members] = []
-    for key_type, keys in _KEYS_OF_ANOTHER_TYPE.items():
-        bodies += [{"account": _USUAL, "pixKeyType": key_type, "pixKey": key} for key in keys]
-    return _cases_with_bodies(bodies, "registerPixKey", profile)
+def fixed_bodies(operation: str, profile: Profile) -> list[Case]:
+    """Requests whose bodies are the same in every run, because drawn bodies seldom have these combinations.
 
-
-def fixed_transfers(operation: str, profile: Profile) -> list[Case]:
-    """Transfers with several unusual members that are the same for each seed, because nothing in them is drawn.
-
-    They are combinations that a drawn body seldom has, such as two members that are null while all others are usual.
-    Services treat all transfers alike, so the operations share the combinations that need many requests.
+    - Members with odd names, such as "__proto__", stand beside the usual ones.
+    - Transfers: all members are null, all are empty, all are missing, or only the amount is there. A service may
+      compare two members, or expect one of them.
+    - Registrations: the account is empty, or the key does not fit its type, such as a CPF of letters.
+    - All others: a text has both halves of a surrogate pair in the wrong order. JSON can write them, and no encoding of
+      texts can. All other members are usual, because many services refuse the whole body for such a text.
     """
-    members = _usual_members(operation, profile)
-    account_members = members_with_account_of_profile(operation, profile)  # such as ["from"]; empty outside a sandbox
-    others = [name for name in members if name not in account_members]
-    changes = [*_all_members_alike(members), *_half_a_pair(others, members)]
-    if operation in MEMBERS_OF_ANOTHER_OPERATION:
-        changes += _amount_alone_and_plausible_values(members, others)
-    else:
-        changes += _pairs_odd_names_and_payer_as_payee(members, others, account_members)
-    usual = dict.fromkeys(members, _USUAL)
+    members = usual_body(operation, profile) or {}
+    changes = [_odd_members(members)]
+    if operation in PREPARING_OPERATIONS:
+        changes += [dict.fromkeys(members, value) for value in (None, "", MISSING)]
+        changes.append({name: MISSING for name in members if name != AMOUNT})
+    if operation == "registerPixKey":
+        changes += [{"account": ""}, *_keys_of_another_type()]
+    else:  # a registration with half of a surrogate pair is in `invalid.py`
+        texts = [name for name, value in members.items() if isinstance(value, str)]
+        changes += [{name: f"{OTHER_HALF_OF_A_PAIR}{HALF_A_PAIR}"} for name in texts[-1:]]
+    usual = dict.fromkeys(members, USUAL)
     return _cases_with_bodies([{**usual, **change} for change in changes], operation, profile)
 
 
-# Each of the following functions returns changes of a usual body. {"to": None} is a change after which `to` is null.
-# `members` is the usual body. `others` are the names of its members, without the one that names the account of the
-# profile.
+# Each of the next two functions returns changes of a usual body: the members that become unusual, with their values.
+# For example, {"to": None} is the change after which `to` is null.
 
 
-def _all_members_alike(members: Iterable[str]) -> list[Members]:
-    """Changes after which all members have the same value: all null, all empty, or all missing."""
-    return [dict.fromkeys(members, value) for value in _ALIKE]
+def _odd_members(documented_names: Collection[str]) -> Members:
+    """The change that adds a member with each odd name, such as "__proto__", to a body with the documented names."""
+    odd_names = [name for name in ODD_NAMES if name not in documented_names]
+    values = islice(cycle(VALUES_OF_ODD_MEMBERS), len(odd_names))
+    return dict(zip(odd_names, values, strict=True))
 
 
-def _half_a_pair(others: Iterable[str], members: Members) -> list[Members]:
-    """One change, in which the last member with a text has half of a surrogate pair; none if no member has a text.
-
-    Half of a surrogate pair is a character that JSON can write and no encoding of texts can. The other members
-    stay usual, because many services refuse the whole body for such a text.
-    """
-    texts = [name for name in others if isinstance(members[name], str)]
-    return [{name: HALF_A_PAIR} for name in texts[-1:]]
-
-
-def _amount_alone_and_plausible_values(members: Iterable[str], others: Sequence[str]) -> list[Members]:
-    """Changes for the transfers of `MEMBERS_OF_ANOTHER_OPERATION`, such as transferP2p.
-
-    - Only the amount is there.
-    - The last two members are null, or missing.
-    - All members are unusual, with values that a service may accept together.
-    """
-    amount_alone = {name: _MISSING for name in members if name != AMOUNT}
-    return [amount_alone, *_neighbours_null_or_missing(others[-2:]), *_plausible(others)]
-
-
-def _pairs_odd_names_and_payer_as_payee(
-    members: Members, others: Sequence[str], account_members: Iterable[str]
-) -> list[Members]:
-    """Changes for all other transfers, such as createPix.
-
-    - All members but the account of the profile are null, so that a service finds the account and reads on.
-    - Two neighbouring members are null, or missing.
-    - Members with odd names are added.
-    - The payee is the payer: the account of the profile gets its own money. A service may lock the account twice.
-    """
-    all_others_null = dict.fromkeys(others, None)
-    payee = others[:1]  # the name of the member as a list, such as ["to"]; empty if there is no other member
-    payer_as_payee = [dict.fromkeys(payee, members[name]) for name in account_members]
-    return [all_others_null, *_neighbours_null_or_missing(others), _ODD_NAMES, *payer_as_payee]
-
-
-def _neighbours_null_or_missing(names: Iterable[str]) -> list[Members]:
-    """Changes in which two members that follow each other in `names` are both null, or both missing."""
-    return [dict.fromkeys(pair, value) for pair, value in product(pairwise(names), (None, _MISSING))]
-
-
-def _plausible(names: Sequence[str]) -> list[Members]:
-    """Changes in which each of these members has a plausible value: one change for each row of `_PLAUSIBLE`.
-
-    The first member, such as `to`, has the text of the next row, and other members the text of the row itself. So one
-    body tries two texts, and a text is tried in both members without being in both at once.
-    """
+def _keys_of_another_type() -> list[Members]:
+    """Changes of a registration after which its key does not fit its key type, such as a CPF of letters."""
     changes: list[Members] = []
-    for index, (amount, date, text) in enumerate(_PLAUSIBLE):
-        index_of_next_row = (index + 1) % len(_PLAUSIBLE)  # after the last row comes the first one
-        _, _, text_of_next_row = _PLAUSIBLE[index_of_next_row]
-        values = {AMOUNT: amount, "date": date, **dict.fromkeys(names[:1], text_of_next_row)}
-        changes.append({name: values.get(name, text) for name in names})
+    for key_type, keys in _KEYS_OF_ANOTHER_TYPE.items():
+        changes += [{"pixKeyType": key_type, "pixKey": key} for key in keys]
     return changes
 
 
-@st.composite
-def rounds(draw: st.DrawFn, operation: str, profile: Profile, values: Sequence[Any]) -> tuple[Case, ...]:
-    """A Hypothesis strategy for rounds: requests in which each member of the body has each of these values once.
+# -- rounds ------------------------------------------------------------------------------------------------------------
 
-    Each member has the values in another order. If two members had the same order, both would have the same value in
-    each request. With different orders, `from` may be null while `to` is 0. The requests are not sent yet, and nothing
-    in them names somebody.
+
+def values_by_member(operation: str, profile: Profile) -> dict[str, UnusualValues]:
+    """By name of a member of the body, its unusual values. Empty if the operation has no body."""
+    members = usual_body(operation, profile) or {}
+    return {name: unusual_values_of(operation, name, value, profile) for name, value in members.items()}
+
+
+@st.composite
+def rounds(
+    draw: st.DrawFn, operation: str, profile: Profile, values: ValuesByMember, values_beside_accounts: ValuesByMember
+) -> tuple[Case, ...]:
+    """A Hypothesis strategy for rounds: requests in which each member of the body has each of its `values` once.
+
+    In the requests with an unusual account, the other members have some of the `values_beside_accounts` instead. Both
+    have the values by the name of the member. The requests are not sent yet, and name nobody.
     """
-    members = _usual_members(operation, profile)
-    one_order = st.permutations(range(len(values))).map(tuple)
-    orders = draw(st.lists(one_order, min_size=len(members), max_size=len(members), unique=True))
-    values_by_name = {}
-    for name, order in zip(members, orders, strict=True):
-        values_of_member = _values_for_member(operation, name, values)
-        values_by_name[name] = [values_of_member[index] for index in order]
     account_members = members_with_account_of_profile(operation, profile)
-    bodies = _bodies_of_round(values_by_name, account_members)
+    usual_accounts = dict.fromkeys(account_members, USUAL)
+    accounts = {name: values[name] for name in account_members}
+    others = {name: values[name] for name in values if name not in account_members}
+    others_beside_accounts = {name: values_beside_accounts[name] for name in others}
+
+    bodies: list[Members] = []
+    for body in _one_value_after_the_other(_in_drawn_order(draw, others)):
+        bodies.append({**usual_accounts, **body})
+    bodies_beside_accounts = _one_value_after_the_other(_in_drawn_order(draw, others_beside_accounts))
+    bodies_with_accounts = _one_value_after_the_other(_in_drawn_order(draw, accounts))
+    for account, body in zip(bodies_with_accounts, cycle(bodies_beside_accounts), strict=False):
+        bodies.append({**account, **body})
     return tuple(_cases_with_bodies(bodies, operation, profile))
 
 
-def _usual_members(operation: str, profile: Profile) -> Members:
-    """Names and values of the members of a usual body; empty if the operation has no body."""
-    return usual_body(operation, profile) or {}
+def _in_drawn_order(draw: st.DrawFn, values: ValuesByMember) -> ValuesByMember:
+    """The same values, those of each member in an order that Hypothesis draws.
+
+    If two members had the same order, both would always be null in the same body.
+    """
+    in_drawn_order = {}
+    for name, values_of_member in values.items():
+        order = draw(st.permutations(range(len(values_of_member))))
+        in_drawn_order[name] = [values_of_member[index] for index in order]
+    return in_drawn_order
+
+
+def _one_value_after_the_other(values: ValuesByMember) -> list[Members]:
+    """Bodies in which each member has one of its `values` after the other: as many as the longest list has values.
+
+    If a member has fewer values, they are repeated from the first one.
+    """
+    count = max(map(len, values.values()), default=0)
+    return [
+        {name: values_of_member[index % len(values_of_member)] for name, values_of_member in values.items()}
+        for index in range(count)
+    ]
+
+
+# -- combinations of simple values -------------------------------------------------------------------------------------
+
+_SIMPLE_TEXTS = (USUAL, MISSING, None, "", VERY_LONG)
+"""Values of a text that may show a fault together with a value of another member."""
+_SIMPLE_NUMBERS = (USUAL, MISSING, None, 0, -1, ONE_DIGIT)
+"""The same for a number, such as an amount or a date."""
+_ACCOUNT_OR_NONE = (USUAL, MISSING)
+"""Values of the account of the profile, because a service may look it up before it reads the other members."""
+_BODIES_TO_CHOOSE_FROM = 6
+"""Bodies that are drawn for each one that is chosen."""
+
+
+def combinations(operation: str, profile: Profile, seed: str, count: int) -> list[Case]:
+    """Requests with a simple value in each member, such as null: as many as `count`. The same `seed` gives the same.
+
+    They are chosen from six times as many drawn bodies, such that together they have the most different pairs of
+    values. For example, `to` is null and `description` is missing. There are none if the body has fewer than two
+    members.
+    """
+    members = usual_body(operation, profile) or {}
+    if count < 1 or len(members) < 2:
+        return []
+    simple_values = [_simple_values_of(operation, name, value, profile) for name, value in members.items()]
+    strategy = st.tuples(*(st.sampled_from(values) for values in simple_values))
+    drawn = distinct_values(strategy, seed, _BODIES_TO_CHOOSE_FROM * count)
+    chosen = values_with_most_patterns(drawn, count, _pairs_of_values)
+    return _cases_with_bodies([dict(zip(members, values, strict=True)) for values in chosen], operation, profile)
+
+
+def _simple_values_of(operation: str, name: str, usual_value: Any, profile: Profile) -> Sequence[Any]:
+    """The simple values of a member. Those of a key type are the documented types, and no type."""
+    if is_key_type(operation, name):
+        return (*TYPES_EXCEPT_RANDOM, MISSING)
+    if name in members_with_account_of_profile(operation, profile):
+        return _ACCOUNT_OR_NONE
+    return _SIMPLE_TEXTS if isinstance(usual_value, str) else _SIMPLE_NUMBERS
+
+
+def _pairs_of_values(values: Sequence[Any]) -> set[Hashable]:
+    """Each two values of a body together, with their places: ((0, None), (3, "")) for the first and fourth member."""
+    return set(itertools.combinations(enumerate(values), 2))
+
+
+# -- requests ----------------------------------------------------------------------------------------------------------
 
 
 def _cases_with_bodies(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
     """A request for each of these bodies, if its amounts are permitted. The requests are not sent yet.
 
-    A made-up text replaces every text that may name somebody, so the requests can do no harm. The markers in the bodies
-    are replaced before: _USUAL by the usual value of the member, and a member with _MISSING is left out.
+    The markers in the bodies are replaced. A made-up text replaces every text that may name somebody, so the requests
+    can do no harm.
     """
-    path_parameter = harmless_path_parameter(operation, profile)
-    members = _usual_members(operation, profile)
+    path_parameter = example_of_path_parameter(operation, profile)
+    members = usual_body(operation, profile) or {}
+    account_members = members_with_account_of_profile(operation, profile)
     cases = []
     for body_with_markers in bodies:
-        body = _body_of(body_with_markers, members)
+        body = _body_of(body_with_markers, members, account_members)
         if has_permitted_amounts(operation, body, profile):
-            synthetic_body = as_bytes(with_synthetic_identifiers(body, operation, profile))
+            synthetic_body = body_as_bytes(with_synthetic_identifiers(body, operation, profile))
             cases.append(Case(operation, path_parameter=path_parameter, body=synthetic_body))
     return cases
 
 
-def _bodies_of_round(values_by_name: dict[str, list[Any]], account_members: Collection[str]) -> Iterator[Members]:
-    """The bodies of one round, with markers: the first has the first value of each member, and so on.
+def _body_of(values: Members, members: Members, account_members: Sequence[str]) -> Members:
+    """A body with these values by member, in which the markers are replaced. `members` is the usual body.
 
-    `account_members` are the names of the members that usually name an account of the profile, such as ["from"]. In
-    every second body they keep it, because a service may look the account up before it reads the other members.
-    """
-    for index, values in enumerate(zip(*values_by_name.values(), strict=True)):
-        value_by_name = dict(zip(values_by_name, values, strict=True))
-        is_every_second_body = index % 2 == 1
-        if is_every_second_body:
-            value_by_name |= dict.fromkeys(account_members, _USUAL)
-        yield value_by_name
+    | marker | the member in the body |
+    |---|---|
+    | USUAL | has its usual value |
+    | MISSING | is left out |
+    | PAYER | has the account of the profile, which pays; its usual value if `account_members` is empty |
 
-
-def _values_for_member(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any]:
-    """The values that a member has in the requests of one round, one for each request: `values`, if it is no key type.
-
-    A key type has the documented types instead, one after the other and then again from the first one. A service would
-    refuse an undocumented type before it reads the other members.
-    """
-    if operation == "registerPixKey" and name == "pixKeyType":
-        return tuple(islice(cycle(TYPES_EXCEPT_RANDOM), len(values)))
-    return values
-
-
-def _body_of(values: Members, members: Members) -> Members:
-    """A body with these values, in which the markers are replaced: a usual value is taken from `members`.
-
-    A member whose value is the marker _MISSING is not in the body.
+    `account_members` are the names of the members that usually name the account of the profile, such as ["from"].
     """
     body: dict[str, Any] = {}
     for name, value in values.items():
-        if value is _USUAL:
+        if value is USUAL:
             body[name] = members[name]
-        elif value is not _MISSING:
+        elif value is PAYER:
+            body[name] = members[account_members[0] if account_members else name]
+        elif value is not MISSING:
             body[name] = value
     return body

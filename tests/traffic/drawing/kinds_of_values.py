@@ -11,8 +11,7 @@ import unicodedata
 from typing import Any
 
 from spec.interface import SYNTHETIC_PREFIX
-from tests.traffic.case import AMOUNT, DOCUMENTED_MEMBERS, TYPES_EXCEPT_RANDOM, Case
-from tests.traffic.drawing.member_schemas import MEMBERS_OF_ANOTHER_OPERATION
+from tests.traffic.case import DOCUMENTED_MEMBERS, TYPES_EXCEPT_RANDOM, Case
 from tests.traffic.unusual_texts import LENGTHS
 
 _BOUNDS = (
@@ -33,7 +32,7 @@ parameter."""
 
 
 def kinds_of_values(case: Case) -> _Kinds:
-    """The kind of each value in a case (a request): {"": "7", "pixKeyType": "PHONE", "account": "missing"}.
+    """The kind of each value in a case (a request), by member: {"": "zero", "value": "negative", "account": "missing"}.
 
     The empty name means the path parameter. If the body is no object, its kind stands under the name "body". Of
     requests whose values are of the same kinds, only the first is sent.
@@ -45,31 +44,14 @@ def kinds_of_values(case: Case) -> _Kinds:
         kind_of_body = "a number or a boolean" if isinstance(body, int | float) else _kind_of_value(body)
         return {**kinds, "body": kind_of_body}
     missing = dict.fromkeys(DOCUMENTED_MEMBERS.get(case.operation, {}), "missing")
-    kinds_of_members = {name: _kind_of_member(case.operation, name, value) for name, value in body.items()}
+    kinds_of_members = {name: _kind_of_value(value) for name, value in body.items()}
     return {**kinds, **missing, **kinds_of_members}
-
-
-def _kind_of_member(operation: str, name: str, value: Any) -> str:
-    """The kind of the value of a member, such as "zero".
-
-    All values of a wrong type are of one kind if another operation gets each of them. Null does not count as a wrong
-    type: a service may take it for a missing member, so each operation gets it.
-    """
-    if value is None or name not in MEMBERS_OF_ANOTHER_OPERATION.get(operation, {}):
-        return _kind_of_value(value)
-    usually_a_number = name in (AMOUNT, "date")  # a date is usually in milliseconds since 1970
-    usual_type = int | float if usually_a_number else str
-    if isinstance(value, usual_type) and not isinstance(value, bool):  # Python counts booleans among the integers
-        return _kind_of_value(value)
-    return "of a wrong type"
 
 
 def _kind_of_value(value: Any) -> str:
     """The kind of a value of a JSON body or a path, such as "zero" or "list with content" (an array with items).
 
-    Only one value of each kind is sent.
-
-    If a service is faulty for one value of a kind, it is probably faulty for all values of the kind.
+    Only one value of each kind is sent, because a service that is faulty for one of them is probably faulty for all.
     """
     if isinstance(value, str):
         return _kind_of_text(value)
@@ -87,7 +69,8 @@ def _kind_of_text(text: str) -> str:
     - A key type, the empty text, a short number or a date is a kind of its own, because a service may treat each of
       them in its own way. Such a kind is the text itself: "PHONE", "7", "2026-02-30".
     - The kind of any other text tells whether it has the prefix, which sorts of characters it has, and which of the
-      lengths in `LENGTHS` it reaches: "pixconf-Ll in ASCII, at least 255 characters" for 255 small letters.
+      lengths in `LENGTHS` it reaches: "pixconf-Ll in ASCII, at least 255 characters" for 255 small letters, whose
+      category in Unicode is Ll.
     """
     if text in TYPES_EXCEPT_RANDOM or text == "" or _SHORT_NUMBER_OR_DATE.fullmatch(text):
         return text
@@ -106,9 +89,9 @@ def _sort_of_character(character: str) -> str:
 def _kind_of_number(number: float) -> str:
     """The kind of a number: "zero", "negative", or the type and size of a positive one, such as "int of size 1".
 
-    The size tells how many of the bounds in `_BOUNDS` (less than a cent, a thousand, 32 bits and so on) are below the
-    number: one for 12, and all for 2**64. The type is "int", "float" or, for a number such as 0.125 that is not in
-    whole cents, "fraction of a cent".
+    The size is the number of bounds in `_BOUNDS` below the number. The first bound is 0.005, and the second one is
+    1,000. So 0.001 has the size 0, and 12 has the size 1. The type is "int", "float" or, for a number such as 0.125
+    that is not in whole cents, "fraction of a cent".
     """
     if number == 0:
         return "zero"

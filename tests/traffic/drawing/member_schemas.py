@@ -11,21 +11,21 @@ expected.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from environments.profiles.model import Profile
-from spec.interface import SYNTHETIC_PREFIX
 from tests.traffic.case import AMOUNT, TYPES_EXCEPT_RANDOM, greatest_amount, members_with_account_of_profile
+from tests.traffic.drawing.unusual_values import KEY_TYPES_IN_ODD_FORM, Marker, is_key_type, unusual_values_of
 from tests.traffic.unusual_texts import (
     ALL_PRINTABLE,
     ALL_SPECIAL,
     ALL_UNUSUAL,
-    ELEVEN_DIGITS,
-    LENGTHS,
-    LONG_WITH_ALL_UNUSUAL,
+    HALF_A_PAIR,
     NAME_WITH_ACCENTS,
     ONE_DIGIT,
+    OTHER_HALF_OF_A_PAIR,
     VERY_LONG,
 )
 
@@ -35,15 +35,15 @@ JsonSchema = dict[str, Any]
 _NO_TEXT: tuple[Any, ...] = (None, 0, [])
 """Values that are no text. The coverage phase adds a negative number, false, an array with items and an empty object.
 """
-_ACCOUNT_OF_PROFILE: JsonSchema = {"enum": [None, "", ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG]}
-"""The member that usually names an account of the profile. A service looks the account up, so few values show more than
-that it is unknown."""
+_UNUSUAL_ACCOUNT: JsonSchema = {"enum": [None, "", ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG]}
+"""The unusual values of a member that usually names an account of the profile. A service looks the account up, so few
+values show more than that it is unknown."""
 _TEXT: JsonSchema = {
     "enum": [
         *_NO_TEXT,
-        *("", " ", ONE_DIGIT, ELEVEN_DIGITS),
+        *("", " ", ONE_DIGIT),
         *(NAME_WITH_ACCENTS, ALL_SPECIAL, ALL_PRINTABLE, ALL_UNUSUAL),
-        *(SYNTHETIC_PREFIX.ljust(length, "x") for length in LENGTHS),
+        VERY_LONG,
     ]
 }
 """A member whose usual value is a text, such as a key or a description. The lengths count with the prefix, because a
@@ -51,14 +51,14 @@ service counts it, too."""
 _NUMBER: JsonSchema = {"enum": [None, True, 0, -0.5, "", ONE_DIGIT, [], {}]}
 """A member whose usual value is a number."""
 _DATE: tuple[JsonSchema, ...] = (
-    {"type": "integer", "minimum": 0, "maximum": 253_402_300_799_999},  # the last millisecond of the year 9999
+    {"type": "integer", "minimum": 0},
     {"type": "string", "format": "date"},
     {"type": "string", "format": "date-time"},
     {"type": "string", "pattern": "^[0-9]{13}$"},  # milliseconds as text
     {
         "enum": [
-            *(None, ""),
-            1_767_225_600,  # seconds since 1970, not milliseconds
+            None,
+            253_402_300_800_000,  # the year 10000
             2**64,  # more than 64 bits
             "2026-02-30",  # a day that no year has
             "15/01/2026",
@@ -67,44 +67,65 @@ _DATE: tuple[JsonSchema, ...] = (
 )
 """A date, in milliseconds since 1970 if it is a number."""
 _AMOUNT: tuple[JsonSchema, ...] = (
-    {"type": "integer", "minimum": 1, "maximum": 2**53 - 1},  # the largest number that a double holds exactly
     {
         "enum": [
             *(None, True, "", 0),
             *(0.125, 1e-7),  # not in whole cents; less than a cent
-            *(1_000_000, 12_345_678_901, 1e20),  # more than somebody has; more than 32 and than 64 bits
-            *(ONE_DIGIT, "10.50", "1,5", "9" * 20, "NaN"),
+            *(1, 1e20),  # … more than 64 bits
+            *(ONE_DIGIT, "NaN"),
         ]
     },
 )
 """An amount of money, which only a sandbox gets."""
-_KEY_TYPE: JsonSchema = {"enum": [*TYPES_EXCEPT_RANDOM, "email", ONE_DIGIT, "", LONG_WITH_ALL_UNUSUAL]}
-"""A documented key type in small letters, a digit as in the example of the interface document, and others that are
-none."""
+_KEY_TYPE: JsonSchema = {"enum": [*TYPES_EXCEPT_RANDOM, *KEY_TYPES_IN_ODD_FORM]}
+"""The key type of a registration."""
 
 
-MEMBERS_OF_ANOTHER_OPERATION: Mapping[str, Mapping[str, Any]] = {
-    "transferInternal": {"from": {}, "to": [], AMOUNT: True, "date": []},
-    "transferP2p": {"from": True, "to": {}, AMOUNT: [], "date": {}, "description": []},
+MEMBERS_NOT_TRIED_ALONE: Mapping[str, Collection[str]] = {
+    "registerPixKey": ("account", "pixKey"),
+    "deletePixKey": ("pixKey",),
+    "createPix": ("account", "pixKey", AMOUNT, "message"),
+    "transferExternal": ("from", "to"),
+    "transferInternal": ("from", "to", AMOUNT, "date"),
+    "transferP2p": ("from", "to", AMOUNT, "date", "description"),
 }
-"""By operation, the members that the coverage phase tries less, each with a value of a wrong type that it tries.
+"""By operation, the members that are not unusual alone in a body of the coverage phase; but they are missing once.
 
-transferExternal gets all values of these members (and transferInternal those of the description), and services treat
-all transfers alike. The operations here get null and one value of a wrong type, and lack the member once. Drawn bodies
-have the other values, too."""
+Services treat all transfers alike. So one operation is enough to try each value of a member while the others are usual:
+transferExternal for the amount and the date, transferInternal for the description. Bodies with several unusual members
+(`combining.py`) have all values, for each operation. In a registration or deletion these already show the values of a
+key alone, because the other members are usual or documented there."""
 
 
 def schemas_of_covered_member(operation: str, name: str, usual_value: Any, profile: Profile) -> Sequence[JsonSchema]:
-    """The JSON schemas of the values of a member that the coverage phase tries. The usual value is the first one."""
-    few_values = MEMBERS_OF_ANOTHER_OPERATION.get(operation, {})
-    if name in few_values:
-        return [{"enum": [usual_value, None, few_values[name]]}]
-    return schemas_of_member(operation, name, usual_value, profile)
+    """The JSON schemas of the values that the coverage phase of Schemathesis tries in a member of a body.
+
+    The first schema has the usual value alone. There is no other one if the member is not tried alone
+    (`MEMBERS_NOT_TRIED_ALONE`).
+    """
+    if name in MEMBERS_NOT_TRIED_ALONE.get(operation, ()):
+        return [{"enum": [usual_value]}]
+    return [{"enum": [usual_value]}, *_schemas_of_unusual_values(operation, name, usual_value, profile)]
 
 
 def schemas_of_member(operation: str, name: str, usual_value: Any, profile: Profile) -> Sequence[JsonSchema]:
-    """The JSON schemas of all values that a member of a body may have. The usual value is the first one."""
-    return [{"enum": [usual_value]}, *_schemas_of_unusual_values(operation, name, usual_value, profile)]
+    """The JSON schemas of all values that a member of a body may have. The first one has the usual value.
+
+    They are those of the coverage phase, and the values of `unusual_values.py`. Outside a sandbox these are left out of
+    an amount, because many of them are not permitted.
+    """
+    schemas = [{"enum": [usual_value]}, *_schemas_of_unusual_values(operation, name, usual_value, profile)]
+    if name != AMOUNT or profile.is_sandbox:
+        values = unusual_values_of(operation, name, usual_value, profile).all
+        schemas.append({"enum": [value for value in values if _is_usable_in_a_schema(value)]})
+    return schemas
+
+
+def _is_usable_in_a_schema(value: Any) -> bool:
+    """True if Schemathesis can have a value in a schema: no marker, no half of a surrogate pair, and no huge number."""
+    if isinstance(value, Marker) or value in (HALF_A_PAIR, OTHER_HALF_OF_A_PAIR):
+        return False
+    return not isinstance(value, int | float) or abs(value) <= sys.float_info.max
 
 
 def _schemas_of_unusual_values(operation: str, name: str, usual_value: Any, profile: Profile) -> Sequence[JsonSchema]:
@@ -116,7 +137,7 @@ def _schemas_of_unusual_values(operation: str, name: str, usual_value: Any, prof
     if name == "date":
         return _DATE
     if name in members_with_account_of_profile(operation, profile):
-        return [_ACCOUNT_OF_PROFILE]
+        return [_UNUSUAL_ACCOUNT]
     return [_TEXT] if isinstance(usual_value, str) else [_NUMBER]
 
 
@@ -129,8 +150,3 @@ def _permitted_amounts(operation: str, profile: Profile) -> Sequence[JsonSchema]
     permitted_number = {"type": "number", "exclusiveMinimum": 0, "maximum": greatest_amount(operation, profile)}
     no_number: JsonSchema = {"enum": [None, "", ONE_DIGIT, [], {}]}
     return [permitted_number, no_number]
-
-
-def is_key_type(operation: str, name: str) -> bool:
-    """True if a member of a body is the key type of a registration, whose values the interface document lists."""
-    return name == "pixKeyType" and operation == "registerPixKey"

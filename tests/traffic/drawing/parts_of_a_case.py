@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from environments.profiles.model import Profile
 from spec.interface import SYNTHETIC_PREFIX
-from spec.json_text import as_bytes
 from tests.traffic.case import (
     Case,
+    body_as_bytes,
     synthetic_path_parameter,
     texts_with_account_of_profile,
     with_synthetic_identifiers,
@@ -33,8 +33,9 @@ than a search may send. With 80 instead of 8, a percent sign among 44 characters
 def parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
     """A Hypothesis strategy for smaller requests: parts of `case`, with some of its members, items and characters.
 
-    A part of a text may name somebody, so each text gets its prefix again. But a text with the account of the
-    profile (on a sandbox, the payer) stays whole, because the service may look the account up before it reads the rest.
+    A part of a text may name somebody, so each text gets the prefix `pixconf-` again. On a sandbox the account of the
+    profile pays for a transfer. It stays whole, because the service may look it up before it reads the rest. For the
+    same reason a path parameter stays whole if it is the usual one.
     """
     whole = texts_with_account_of_profile(case.operation, profile)
 
@@ -46,7 +47,7 @@ def parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
             path_parameter = synthetic_path_parameter(case.operation, _part_of(draw, path_parameter), profile)
         if body:
             part_of_body = _part_of(draw, json.loads(body), whole)
-            body = as_bytes(with_synthetic_identifiers(part_of_body, case.operation, profile))
+            body = body_as_bytes(with_synthetic_identifiers(part_of_body, case.operation, profile))
         return replace(case, path_parameter=path_parameter, body=body)
 
     return parts()
@@ -75,8 +76,9 @@ def _part_of_text(draw: st.DrawFn, text: str) -> str:
     afterwards, only some of its characters are kept.
     """
     if len(text) >= _LONG:
-        # Three of four numbers keep everything. Hypothesis shrinks a number towards 0 in steps that halve it, so a
-        # single character is found in a long text with few requests.
+        # A number beyond the length keeps everything, and three of four numbers are beyond it: most parts are long, so
+        # that they probably show the finding. Then Hypothesis makes the numbers smaller, by a half each time. So it
+        # needs few requests to find a single character in a long text.
         numbers = st.integers(0, 4 * len(text))
         end = min(draw(numbers), len(text))
         length = min(draw(numbers), end)

@@ -35,7 +35,8 @@ from tests.traffic.case import (
     usual_body,
     with_synthetic_identifiers,
 )
-from tests.traffic.drawing.member_schemas import JsonSchema, is_key_type, schemas_of_covered_member, schemas_of_member
+from tests.traffic.drawing.member_schemas import JsonSchema, schemas_of_covered_member, schemas_of_member
+from tests.traffic.drawing.unusual_values import is_key_type
 from tests.traffic.drawing.with_hypothesis import IS_KEPT
 from tests.traffic.unusual_texts import (
     LENGTHS,
@@ -69,7 +70,7 @@ for _name, _strategy in _FORMATS.items():
     schemathesis.openapi.format(_name, _strategy)
 _DRAWN_TEXTS: list[JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
 """The JSON schemas of these texts."""
-_OTHER_TYPES: JsonSchema = {"enum": [True, False, -1, [], [None], {}]}
+_OTHER_JSON_TYPES: JsonSchema = {"enum": [True, False, -1, [], [None], {}]}
 """Values of all types but text. The coverage phase has such values by itself, but drawn bodies that keep the schema do
 not. Arrays and objects of any depth are left out, because to draw them would take most of the time."""
 
@@ -77,14 +78,12 @@ not. Arrays and objects of any depth are left out, because to draw them would ta
 # -- the schema for drawing --------------------------------------------------------------------------------------------
 
 ONE_UNUSUAL_MEMBER = "one unusual member"
-ONE_USUAL_MEMBER = "one usual member"
 ALL_MEMBERS = "all members"
 ANY_MEMBERS = "any members"
-KINDS_OF_BODIES = (ONE_UNUSUAL_MEMBER, ONE_USUAL_MEMBER, ALL_MEMBERS, ANY_MEMBERS)
+KINDS_OF_BODIES = (ONE_UNUSUAL_MEMBER, ALL_MEMBERS, ANY_MEMBERS)
 """Kinds of bodies, compared with the example body: a complete, usual one (`usual_body` in `case.py`).
 
 - One unusual member: the coverage phase of Schemathesis makes these bodies.
-- One usual member: the coverage phase also makes these bodies. Each has one of the usual members, and no other member.
 - All members: each of them has a drawn value.
 - Any members: the same, but some of the members are missing.
 
@@ -110,7 +109,7 @@ def _drawn_member_schema(operation: str, name: str, usual_value: Any, profile: P
     """
     if is_key_type(operation, name):
         return {"enum": list(TYPES_EXCEPT_RANDOM)}
-    schemas = [*schemas_of_member(operation, name, usual_value, profile), *_DRAWN_TEXTS, _OTHER_TYPES]
+    schemas = [*schemas_of_member(operation, name, usual_value, profile), *_DRAWN_TEXTS, _OTHER_JSON_TYPES]
     if operation == "registerPixKey":
         schemas = [{"type": "string", "anyOf": schemas}]
     return {"anyOf": schemas, "examples": [usual_value]}
@@ -131,16 +130,15 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
     A kind is, for example, "all members" (each member has a drawn value) or "any members" (some are missing). Each kind
     has a schema of its own. `example_body` has the usual value of each member.
     """
-    # By name of a member: its schema for random values, for the coverage phase, and for its usual value alone.
-    drawn, covered, usual = {}, {}, {}
+    # By name of a member: its schema for random values, and for the coverage phase.
+    drawn, covered = {}, {}
     for name, usual_value in example_body.items():
         drawn[name] = _drawn_member_schema(operation, name, usual_value, profile)
         covered[name] = _covered_member_schema(operation, name, usual_value, profile)
-        usual[name] = {"enum": [usual_value], "examples": [usual_value]}
     return {
         ALL_MEMBERS: _schema_without_other_members(drawn, required=True),
         ANY_MEMBERS: _schema_without_other_members(drawn, required=False),
-        ONE_USUAL_MEMBER: {**_schema_without_other_members(usual, required=False), "maxProperties": 1},
+        # All members are there, and the coverage phase itself makes one of them unusual at a time.
         ONE_UNUSUAL_MEMBER: _schema_without_other_members(covered, required=True),
     }
 
@@ -227,8 +225,8 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
     def map_case(context: Any, case: SchemaCase[Any]) -> SchemaCase[Any]:
         """The drawn request, in which all accounts, keys and codes in path and body are replaced by made-up ones.
 
-        The usual path parameter stays, because it can do no harm. But in a read it is replaced: a read with the usual
-        path parameter is valid, and valid reads are sent anyway.
+        The usual path parameter stays, because it was chosen such that it can do no harm (`example_of_path_parameter`).
+        But in a read it is replaced: a read with the usual path parameter is valid, and valid reads are sent anyway.
         """
         operation = _operation_of(case)
         for name, value in case.path_parameters.items():

@@ -39,10 +39,10 @@ def draw_sequences(
     further_steps = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS)
     strategy = further_steps.map(lambda further: without_impossible_steps((steps[0], *further)))
     drawn = distinct_values(strategy, seed, _DRAWN_FOR_EACH * count)
-    return _with_most_patterns(drawn, count, patterns, examples[:count])
+    return values_with_most_patterns(drawn, count, patterns, examples[:count])
 
 
-def _with_most_patterns(
+def values_with_most_patterns(
     values: Iterable[T], count: int, patterns: Callable[[T], set[Hashable]], taken_first: Iterable[T] = ()
 ) -> list[T]:
     """The values that together have the most different patterns: as many as `count`, or all if there are fewer.

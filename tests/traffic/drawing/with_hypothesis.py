@@ -66,7 +66,7 @@ def distinct_values(strategy: st.SearchStrategy[T], seed: str, count: int, exclu
     values: dict[T, None] = {}  # a dictionary instead of a set, because it keeps the order
     for attempt in range(_ATTEMPTS):
 
-        @settings(_SETTINGS, max_examples=count)
+        @settings(_SETTINGS, max_examples=count + attempt)
         @hypothesis.seed(f"{seed} {attempt}")
         @hypothesis.given(strategy)
         def collect(value: T) -> None:

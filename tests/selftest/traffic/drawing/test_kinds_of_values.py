@@ -55,21 +55,6 @@ def test_a_missing_member_has_a_kind():
     assert kinds_of_values(case) == {"": "7", "pixKeyType": "PHONE", "account": "missing", "pixKey": "missing"}
 
 
-def test_wrong_types_are_of_one_kind_if_another_operation_gets_them():
-    """All values of a wrong type are of one kind for the amount of transferP2p, because transferExternal gets each.
-
-    A wrong type for an amount is a text, for instance.
-    """
-    kinds = {operation: set() for operation in ("transferExternal", "transferP2p")}
-    for operation, kinds_of_amount in kinds.items():
-        for amount in (True, "text", [], {}):
-            case = Case(operation, body=json.dumps({"value": amount}).encode())
-            kinds_of_amount.add(kinds_of_values(case)["value"])
-
-    assert len(kinds["transferExternal"]) == 4
-    assert len(kinds["transferP2p"]) == 1
-
-
 def kinds_of_member(value):
     """The kinds of the values in a transfer whose description is this value."""
     return kinds_of_values(Case("transferInternal", body=json.dumps({"description": value}).encode()))

@@ -9,7 +9,7 @@ from spec.interface import PREPARING_OPERATIONS
 from tests.selftest.two_profiles import BANK, SANDBOX
 from tests.traffic.case import members_with_account_of_profile, usual_body
 from tests.traffic.drawing.member_schemas import (
-    MEMBERS_OF_ANOTHER_OPERATION,
+    MEMBERS_NOT_TRIED_ALONE,
     schemas_of_covered_member,
     schemas_of_member,
 )
@@ -58,13 +58,13 @@ def test_off_a_sandbox_an_amount_is_at_most_that_of_the_profile():
     assert types_of_listed_values <= {int, type(None), str, list, dict}
 
 
-def test_members_that_another_operation_tries_have_few_values():
-    """A member whose values another operation tries has its usual value, null and one value of a wrong type."""
-    for operation, members in MEMBERS_OF_ANOTHER_OPERATION.items():
-        for name, wrong_value in members.items():
+def test_members_that_are_not_tried_alone_stay_usual():
+    """A member whose unusual values are in bodies with several unusual members has its usual value in the others."""
+    for operation, names in MEMBERS_NOT_TRIED_ALONE.items():
+        for name in names:
             schemas = schemas_of_covered_member(operation, name, "usual", SANDBOX)
 
-            assert listed_values(schemas) == ["usual", None, wrong_value]
+            assert listed_values(schemas) == ["usual"]
 
 
 def test_a_text_that_names_nobody_is_no_account_of_the_profile():

@@ -7,7 +7,7 @@ from tests.selftest.two_profiles import BANK, SANDBOX
 from tests.traffic.drawing.schema import (
     ALL_MEMBERS,
     ANY_MEMBERS,
-    ONE_USUAL_MEMBER,
+    ONE_UNUSUAL_MEMBER,
     example_of_path_parameter,
     schema_for_drawing,
 )
@@ -19,7 +19,7 @@ def schema_of_body(operation, kind_of_body, profile=BANK):
     return schema.definition.raw["requestBody"]["content"]["application/json"]["schema"]
 
 
-@pytest.mark.parametrize("kind_of_body", [ALL_MEMBERS, ANY_MEMBERS, ONE_USUAL_MEMBER])
+@pytest.mark.parametrize("kind_of_body", [ALL_MEMBERS, ANY_MEMBERS, ONE_UNUSUAL_MEMBER])
 def test_a_drawn_body_has_documented_members_alone(kind_of_body):
     """The schema of a drawn registration has the three documented members, and forbids all others."""
     schema = schema_of_body("registerPixKey", kind_of_body)
