@@ -18,13 +18,17 @@ class NodeOfThree(Service):
 
     def __init__(self):
         super().__init__()
-        self.balancer = random.Random(self.SEED)
+        self.balancers: dict[str, random.Random] = {}
+        """By HTTP method and operation, the numbers by chance. Each operation has its own, so that a change in the
+        requests to one operation changes nothing for the others."""
         self.is_at_fault = False
 
     def serve(self, request, connection):
         """Choose a node for the request by chance, and answer."""
-        node = self.balancer.randrange(self.NODES)
-        self.is_at_fault = node == 0
+        operations = [operation for _, operation, _ in self.routes_of(request.path)]
+        name = " ".join([request.method, *operations[:1]])
+        balancer = self.balancers.setdefault(name, random.Random(f"{self.SEED} {name}"))
+        self.is_at_fault = balancer.randrange(self.NODES) == 0
         return super().serve(request, connection)
 
 
