@@ -31,15 +31,22 @@ class Log:
     def __init__(self, exchanges: Iterable[Exchange] = ()) -> None:
         """Start with these exchanges. More can be added later."""
         self._exchanges: list[Exchange] = []
-        self._superseded: set[int] = set()  # numbers of exchanges whose answer another exchange replaces
-        self._repetitions: dict[int, Exchange] = {}  # by the number of the first exchange with the same request
+        # Numbers of exchanges whose answer was doubtful, so that the request was sent again. Only the second answer
+        # counts.
+        self._superseded: set[int] = set()
+        # Exchanges that repeat an earlier request to see if the answer stays the same. Both answers count. By the
+        # number of the earlier exchange.
+        self._repetitions: dict[int, Exchange] = {}
         # The indexes of the exchanges in the list above. Stored, because a run looks up a purpose 500 times.
         self._indexes_by_purpose: dict[Purpose | None, list[int]] = {}
         for exchange in exchanges:
             self.add(exchange)
 
     def add(self, exchange: Exchange) -> None:
-        """Add an exchange at the end, and note which earlier exchange it supersedes (replaces) or repeats."""
+        """Add an exchange at the end, and note which earlier exchange with the same request it supersedes or repeats.
+
+        If it supersedes an exchange, the earlier answer counts no more. If it repeats one, both answers count.
+        """
         self._indexes_by_purpose.setdefault(exchange.purpose, []).append(len(self._exchanges))
         self._exchanges.append(exchange)
         if exchange.supersedes:
@@ -50,7 +57,7 @@ class Log:
     def disregard(self, numbers: Collection[int], why: Text) -> None:
         """Treat these exchanges as if their requests had not been sent, because their answers show nothing.
 
-        Such as after the token had expired. `why` is the reason that reports give for the missing answers.
+        For example, the token had expired. `why` is the reason that reports give for the missing answers.
         """
         for index, exchange in enumerate(self._exchanges):
             if exchange.number in numbers:

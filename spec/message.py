@@ -97,14 +97,17 @@ def say_many(singular: str, plural: str, /, **values: Value) -> Message:
 
 
 def joined(texts: Iterable[Text], link: str = "; ") -> Text:
-    """One message of the distinct texts, with `link` between them. Empty texts are left out.
+    """The texts as one message, with `link` between them: "needs read in allow; needs an account".
 
-    Each text is made a message, so that it is translated by itself.
+    Empty texts and repeated ones are left out. A single text is returned as it is; without texts, an empty text.
     """
     distinct = list(dict.fromkeys(text for text in texts if text))
-    if len(distinct) < 2:
-        return joined_keeping_repeats(distinct, link)
-    return joined_keeping_repeats([message_of(text) for text in distinct], link)
+    if not distinct:
+        return ""
+    if len(distinct) == 1:
+        return distinct[0]
+    messages = [message_of(text) for text in distinct]  # a plain string would not be translated inside a message
+    return joined_keeping_repeats(messages, link)
 
 
 def joined_reasons(reasons: Iterable[Text]) -> Text:

@@ -149,22 +149,23 @@ class Client:
         """A request to the target, which is not sent yet.
 
         The body is `json` (a value that is written as JSON), or `body` (bytes that are sent as they are), or nothing.
-        Headers are set in this order, and a later header replaces an earlier header of the same name:
-
-        1. the headers of the suite (`_HEADERS`), the Content-Type and the Authorization
-        2. the headers of the profile (the settings of a run)
-        3. `headers`, and the correlation header with a random value
+        `credential` is the name of what is sent as the token, such as "no header" or "the token cut short". `headers`
+        replace other headers of the same name.
         """
         if json is not NOTHING:
             body = as_bytes(json)
-        request = requests.Request(method, self.door.permission.base_url + path, data=body).prepare()
+        address_of_service = self.door.permission.base_url
+        request = requests.Request(method, address_of_service + path, data=body).prepare()
+        # Each header that is set replaces an earlier one of the same name.
         request.headers.update(_HEADERS)
         if body is not None and content_type:
             request.headers["Content-Type"] = content_type
-        authorization_value = authorization(credential, self.door.secrets.token())
-        if authorization_value is not None:
+        right_token = self.door.secrets.token()
+        authorization_value = authorization(credential, right_token)
+        if authorization_value is not None:  # it is None for the credential "no header"
             request.headers["Authorization"] = authorization_value
-        request.headers.update((*self._headers, *headers))
+        request.headers.update(self._headers)  # those of the profile, which has the settings of the run
+        request.headers.update(headers)
         if self._correlation_header:
             request.headers[self._correlation_header] = secrets.token_hex(16)
         return request

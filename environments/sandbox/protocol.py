@@ -165,7 +165,7 @@ class HttpService:
     # Which operation, and for whom
 
     def check_size(self, request: Request) -> None:
-        """Check that the body is not too large. Raises Refusal (413)."""
+        """Check that the body is not too large. Raises Refusal (413) if it is."""
         if len(request.body) > MAX_BODY:
             raise Refusal(413, f"A body has at most {MAX_BODY} bytes.")
 
@@ -203,7 +203,10 @@ class HttpService:
         return routes
 
     def authorize(self, request: Request, operation: str) -> None:
-        """Check that a request has the access token, which every operation requires. Raises Refusal (401)."""
+        """Check that a request has the access token, which every operation requires. Raises Refusal (401) if not.
+
+        `operation` is not used here, but a subclass may require the token for some operations only.
+        """
         scheme, _, credential = request.header("Authorization").partition(" ")
         if scheme.lower() != "bearer" or not self.is_token(credential):
             challenge = (("WWW-Authenticate", "Bearer"),)
@@ -245,7 +248,10 @@ class HttpService:
         return body
 
     def check_content_type(self, request: Request, operation: str) -> None:
-        """Check that the header Content-Type says JSON in UTF-8, in any letter case. Raises Refusal (415)."""
+        """Check that the header Content-Type says JSON in UTF-8, in any letter case. Raises Refusal (415) if not.
+
+        `operation` is not used here, but a subclass may check the header of some operations only.
+        """
         content_type = re.sub(r'[\s"]', "", request.header("Content-Type").lower())
         if content_type not in ("application/json", "application/json;charset=utf-8"):
             raise Refusal(415, "A body is sent with Content-Type: application/json.")
@@ -268,7 +274,9 @@ class HttpService:
 
         The code in the envelope is the HTTP status.
         """
-        body = self.envelope(None, {"error": refusal.error}, refusal.status)
+        data = {"error": refusal.error}
+        operation = None  # a refusal is the result of no operation
+        body = self.envelope(operation, data, code=refusal.status)
         return self.render(refusal.status, body, refusal.headers)
 
     def render(self, status: int, body: object, headers: Headers = ()) -> Response:

@@ -122,7 +122,7 @@ def _request_line_of(recorded_request: Mapping[str, Any], base_url: str) -> _Req
     if not isinstance(method, str) or not isinstance(recorded_url, str):
         return _NO_ENTRY
     try:
-        url = _absolute(recorded_url, base_url)
+        url = _whole_address(recorded_url, base_url)
     except ValueError:
         return _NO_ENTRY
     if not url.startswith(f"{base_url}/"):
@@ -209,12 +209,17 @@ def _seconds(milliseconds: object) -> float:
 # -- requests -----------------------------------------------------------------------------------------------------
 
 
-def _absolute(url: str, base_url: str) -> str:
-    """The whole address of a request, because some recorders write only the path.
+def _whole_address(url: str, base_url: str) -> str:
+    """The whole address of a recorded request, such as `https://bank.example/v1/accounts`.
 
-    `base_url` is the address of the service. Raises ValueError for a text that is no address.
+    Some recorders write only the path, or write the host in capitals or with the usual port (`:443`). The result starts
+    with `base_url`, the address of the service, if the request was sent to the service. Raises ValueError for a text
+    that is no address.
     """
-    return url if url.startswith(f"{base_url}/") else address_of(urljoin(base_url, url))
+    if url.startswith(f"{base_url}/"):
+        return url  # nothing to change
+    address = urljoin(base_url, url)  # only this raises the ValueError, for example for `http://[`
+    return address_of(address)
 
 
 @cache

@@ -181,7 +181,7 @@ class TallyMaker:
         for id, findings in self._forms.deviations(exchange, response):
             self.tally.times[BROKEN, id] += 1
             for finding in findings:
-                self._count_deviation(_key_of(id, finding), finding, exchange, response)
+                self._count_deviation(_key_of_deviation(id, finding), finding, exchange, response)
 
     def _count_deviation(self, key: TallyKey, finding: Finding, exchange: Exchange, response: Response) -> None:
         """Count a deviation, and keep its exchange as an example if fewer than three examples are kept."""
@@ -237,17 +237,18 @@ class TallyMaker:
         return ShownDeviation(finding_without_requirement, shown_exchange)
 
 
-def _key_of(id: str, finding: Finding) -> TallyKey:
-    """The key under which a deviation is counted. A report shows deviations with the same key as one.
+def _key_of_deviation(requirement_id: str, finding: Finding) -> TallyKey:
+    """The key under which a deviation is counted: DEVIATION, requirement, code of the finding, parameters, pointers.
 
-    It has the requirement, the code of the finding, its values and its JSON pointers. The values inside a message, and
-    the indexes of arrays in pointers, are left out, because they differ from answer to answer.
+    A report shows deviations with the same key as one. So what may differ in each answer is left out of the key: the
+    index in a JSON pointer (`/data/7/name` becomes `/data/*/name`), and the values of a parameter that is a sentence
+    ("{names} and {n} more"). A parameter that is a word or a number, such as a status, is a part of the key.
     """
-    values = []
-    for _, value in finding.parameters:
-        values.append(value.template if isinstance(value, Message) else str(value))
+    parameters = []
+    for _, parameter in finding.parameters:
+        parameters.append(parameter.template if isinstance(parameter, Message) else str(parameter))
     pointers = [_ARRAY_INDEX.sub("/*", pointer) for pointer in finding.pointers]
-    return DEVIATION, id, finding.code, *values, *pointers
+    return DEVIATION, requirement_id, finding.code, *parameters, *pointers
 
 
 def _secrets_of(exchange: Exchange, profile: Profile) -> Secrets:

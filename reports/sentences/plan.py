@@ -94,17 +94,19 @@ def _target(profile: Profile) -> str:
     return f"{profile.base_url}{source_of_address}, {sandbox_or_not}"
 
 
-def _lines_about_requests_to(plan: Plan, name: str, request_in_words: str) -> Iterator[str]:
+def _lines_about_requests_to(plan: Plan, name: str, description: str) -> Iterator[str]:
     """A line with the number of planned requests to an operation, then a line for each purpose (why they are sent).
 
-    The name `""` selects requests to undocumented paths. No lines if there are no requests.
+    The first line also has the `description` of the operation, such as `GET /v1/accounts`, and how many of the requests
+    are generated: drawn at random, and not written by hand. The name `""` selects requests to undocumented paths. No
+    lines if there are no requests.
     """
     exchanges = plan.to(name)
     if not exchanges:
         return
     number_of_generated = len([exchange for exchange in exchanges if exchange.is_generated])
     generated = f", {number_of_generated} of them generated" if number_of_generated else ""
-    yield f"  {name or 'unknown paths':<17} {len(exchanges):>5}  {request_in_words}{generated}"
+    yield f"  {name or 'unknown paths':<17} {len(exchanges):>5}  {description}{generated}"
     yield from _lines_about_purposes(exchanges)
 
 

@@ -229,11 +229,12 @@ class RequestSplitter:
         """The value of a request header, divided into texts that may be shown and secret values that may not."""
         if name.lower() == "authorization":
             return self._parts_of_authorization(value)
-        # A value of the profile is hidden even if it is as short as `1`: the profile says that it is a header value.
         is_from_the_profile = value == self._header_texts.get(name.lower())
-        placeholder = self._display.known.placeholder_in_request(value) if is_from_the_profile else ""
-        if placeholder:
-            return [self._known_value(placeholder)]
+        if is_from_the_profile:
+            # Even a short value such as `1` is hidden here. In any other text a `1` is shown: it is there by chance.
+            placeholder = self._display.known.placeholder_in_request(value)
+            if placeholder:  # it is empty if the value has only blanks
+                return [self._known_value(placeholder)]
         return self._parts_of_text(value, name)
 
     def _parts_of_authorization(self, value: str) -> Parts:

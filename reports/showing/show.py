@@ -308,34 +308,36 @@ class Display:
         longer_words = [word for word in words_of(text) if len(word) > 1]
         return self.known.has(text) or any(map(self.known.has_word, longer_words))
 
-    def _with_unsafe_text_changed(self, text: str, change: Callable[[str], str]) -> str:
-        """The text with `change` applied to everything that may be data of a person.
+    def _with_known_values_hidden(self, text: str, *, change_rest: Callable[[str], str]) -> str:
+        """The text with placeholders for known values, and with the rest changed by the function `change_rest`.
 
-        Known values, such as tokens and account numbers, become placeholders such as `<token>`. Identifiers that the
-        suite made up, such as `pixconf-0123abcd`, are unchanged. `change` is applied to the text between them.
+        - Known values, such as tokens and account numbers, become placeholders such as `<token>`.
+        - Identifiers that the suite made up, such as `pixconf-0123abcd`, are unchanged.
+        - The rest may be data of a person. `change_rest` gets each piece of text between the values and identifiers.
         """
 
-        def changed_between_identifiers(piece: str) -> str:
-            """A text without known values, with `change` applied before, between and after the made-up identifiers."""
+        def with_rest_changed(piece: str) -> str:
+            """A piece without known values, in which everything but the made-up identifiers is changed."""
             texts_and_identifiers = _SYNTHETIC.split(piece)
-            return _joined_with_texts_changed(texts_and_identifiers, change)
+            return _joined_with_texts_changed(texts_and_identifiers, change_rest)
 
         texts_and_placeholders = self.known.split(text)
-        return _joined_with_texts_changed(texts_and_placeholders, changed_between_identifiers)
+        return _joined_with_texts_changed(texts_and_placeholders, with_rest_changed)
 
     def _ordinary_words(self, text: str) -> str:
         """A text in which only ordinary words are readable, because any other word may be the name of a person.
 
-        Every other piece between blanks becomes its shape: `payment of Ana` becomes `payment of Aaa`. Several blanks
-        become one.
+        A known value, such as an account number, becomes a placeholder (`<account>`). Every other piece between blanks
+        becomes its shape: `payment of Ana` becomes `payment of Aaa`. Several blanks become one.
         """
         with_single_blanks = _BLANKS.sub(" ", unicodedata.normalize("NFC", text))
-        return self._with_unsafe_text_changed(with_single_blanks, self._words_or_shapes)
+        return self._with_known_values_hidden(with_single_blanks, change_rest=self._with_shapes_for_unusual_words)
 
-    def _words_or_shapes(self, text: str) -> str:
-        """The text, without known values, in which each piece between blanks is shown as a word or as a shape (`Aaa`).
+    def _with_shapes_for_unusual_words(self, text: str) -> str:
+        """The text with a shape (`Aaa`) instead of each piece between blanks that is not made of ordinary words.
 
-        A whole piece becomes a shape, because half of a name may be an ordinary word.
+        A piece becomes a shape as a whole, because half of a name may be an ordinary word. The caller has replaced
+        tokens, account numbers, keys and codes before, so the text has none of them.
         """
         return _PIECE.sub(lambda match: self._word_or_shape(match[0]), text)
 
@@ -395,7 +397,7 @@ class Display:
         is_personal = token.is_personal and not service_wrote_it
         # `status` and `type` have few documented values. An undocumented one may be anything, so it is hidden as well.
         if is_personal or member in _OF_FEW_VALUES:
-            return self._with_unsafe_text_changed(text, shape)
+            return self._with_known_values_hidden(text, change_rest=shape)
         return self.text(text)
 
     def _is_safe_to_show(self, token: Token) -> bool:

@@ -16,6 +16,7 @@ Self-tests: promises/test_passing_trouble.py, traffic/test_judgements.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -86,19 +87,26 @@ class Reproduction:
         return self.with_remark_if_only_in_parallel(requirement_id, judgement)
 
     def with_remark_if_only_in_parallel(self, requirement_id: str, judgement: Judgement) -> Judgement:
-        """The judgement, with the remark "only with other requests in flight" in its findings if that is so.
+        """The judgement; its findings get the remark "only with other requests in flight" if that is so.
 
-        It is so if all deviating requests were sent in parallel with others, and comparable requests that were sent
-        alone did not deviate. A request deviates if its answer breaks the rule of the requirement, or grants what only
-        a valid token may get.
+        `judgement` says that the service deviates from the requirement.
         """
-        deviating = [exchange for exchange in judgement.exchanges if _deviates(requirement_id, exchange)]
-        granted = [exchange for exchange in judgement.exchanges if _is_wrongly_granted(exchange)]
+        shows_only_in_parallel = self._shows_only_in_parallel(requirement_id, judgement.exchanges)
+        return _with_remark_on_parallel_requests(judgement) if shows_only_in_parallel else judgement
+
+    def _shows_only_in_parallel(self, requirement_id: str, exchanges: Sequence[Exchange]) -> bool:
+        """True if these exchanges show a deviation only because their requests were sent in parallel with others.
+
+        It is so if comparable requests that were sent alone do not show it. Requests are comparable if operation, path
+        parameter, validity, credential and spelling are equal.
+        """
+        deviating = [exchange for exchange in exchanges if _deviates(requirement_id, exchange)]
         if deviating:
-            only_in_parallel = all(self._deviates_only_in_parallel(requirement_id, exchange) for exchange in deviating)
-        else:  # a requirement without a rule, such as "a token is required", is judged by what was granted
-            only_in_parallel = bool(granted) and all(map(self._is_granted_only_in_parallel, granted))
-        return _with_remark_on_parallel_requests(judgement) if only_in_parallel else judgement
+            return all(self._deviates_only_in_parallel(requirement_id, exchange) for exchange in deviating)
+        # No exchange breaks a rule: the requirement is one without a rule, such as "a token is required". Then the
+        # requests show the deviation that got a protected result without the valid token.
+        granted = [exchange for exchange in exchanges if _is_wrongly_granted(exchange)]
+        return bool(granted) and all(map(self._is_granted_only_in_parallel, granted))
 
     def refused_by_mix_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
         """Requests to an operation that were refused in this way, and seem to have got the answer to another request.

@@ -164,14 +164,16 @@ def key_is_the_key_that_was_sent(exchange: Exchange) -> Finding | None:
     if key_in_answer is None:  # null, as in the example of the interface document
         return None
     key_in_request = _key_in_request(exchange)
-    # Such as the registration of a RANDOM key, which sends no key, or an answer with "-" as the key.
-    if not (_has_letters_or_digits(key_in_request) and _has_letters_or_digits(key_in_answer)):
+    # The registration of a RANDOM key sends no key. And the answer may have a text such as "-" in the place of a key.
+    both_can_be_compared = _has_letters_or_digits(key_in_request) and _has_letters_or_digits(key_in_answer)
+    if not both_can_be_compared:
         raise InconclusiveError("no result with the key as it was sent")
     if _are_the_same_key(key_in_request, key_in_answer):
         return None
-    # The key may be masked in a way that the comparison does not know, such as `m***a (EMAIL)` for maria@b.example: the
-    # label is no part of the key. So different visible parts prove nothing if there are signs of a mask.
-    if _MASK.search(key_in_answer):
+    # A masked key may have words beside it. In `m***a (EMAIL)`, the answer to the key maria@b.example, "(EMAIL)" is no
+    # part of the key, so the comparison failed although the key is the same. Nobody can tell that from another key.
+    key_may_be_masked = _MASK.search(key_in_answer) is not None
+    if key_may_be_masked:
         raise InconclusiveError("the key may be hidden in part")
     return _finding_on("Key", "other-key", exchange)
 
