@@ -38,12 +38,13 @@ def test_generated_requests(
     three, such as "serverError". Each has its own test.
     """
     requirement_id = f"{operation}.{end_of_id}"
-    findings = generation.findings_of(operation)  # with the results of all its requirements
-    answers = [exchange for _, exchange in findings.cases_with_answers]
-    session.run.generated.count_answers(operation, answers, findings.why_incomplete)  # the report shows the numbers
-    not_exercised_unless(answers, findings.why_incomplete or "nothing to send: supply accounts")
+    judged_answers = generation.judged_answers_to(operation)  # with the results of all its requirements
+    answers = [exchange for _, exchange in judged_answers.cases_with_answers]
+    why_incomplete = judged_answers.why_incomplete
+    session.run.generated.count_answers(operation, answers, why_incomplete)  # the report shows the numbers
+    not_exercised_unless(answers, why_incomplete or "nothing to send: supply accounts")
 
-    all_results = findings.results(session.run.seed, session.profile.fail_on)
+    all_results = judged_answers.results(session.run.seed, session.profile.fail_on)
     results = _results_of_test(requirement_id, all_results)
     # A requirement must not pass if all invalid requests were refused because their account is made up.
     assert_requirements(

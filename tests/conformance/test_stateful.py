@@ -62,16 +62,16 @@ def test_shapes_hold_around_executions(sequences: DrawnSequences, session: Sessi
 
     A key that is missing from the list after an execution is a warning only, because the document does not mention it.
     """
-    findings = sequences.findings_with_transfers
+    judged_answers = sequences.answers_with_transfers
     out_of_scope_unless(session.profile.is_sandbox, _NEEDS_A_SANDBOX_AND_PREPARED_TRANSFERS)
     # On a sandbox they are missing if a limit was reached, or if the profile prepares no transfers.
     not_exercised_unless(
-        findings.cases_with_answers, findings.why_incomplete or _NEEDS_A_SANDBOX_AND_PREPARED_TRANSFERS
+        judged_answers.cases_with_answers, judged_answers.why_incomplete or _NEEDS_A_SANDBOX_AND_PREPARED_TRANSFERS
     )
 
     warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_after_which_a_key_is_missing)
     # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status".
-    results = findings.results(session.run.seed, session.profile.fail_on)
+    results = judged_answers.results(session.run.seed, session.profile.fail_on)
     assert_requirements("executePix.status", results)
 
 
@@ -81,12 +81,12 @@ def test_shapes_hold_in_any_order(sequences: DrawnSequences, run_traffic: RunTra
 
     Judges the sequences that register, delete and list keys, but transfer no money.
     """
-    findings = sequences.findings_without_transfers
-    not_exercised_unless(findings.cases_with_answers, findings.why_incomplete or "nothing was sent")
+    judged_answers = sequences.answers_without_transfers
+    not_exercised_unless(judged_answers.cases_with_answers, judged_answers.why_incomplete or "nothing was sent")
 
     # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status". A
     # requirement of robustness must not pass if all invalid requests were refused because their account is made up.
-    results = findings.results(session.run.seed, session.profile.fail_on)
+    results = judged_answers.results(session.run.seed, session.profile.fail_on)
     assert_requirements(
         "registerPixKey.status", results_with_untested_out_of_scope(results, run_traffic.traffic.log, session.profile)
     )

@@ -44,8 +44,8 @@ _MOST_CITED_OF_A_PASS = 3
 
 
 @dataclass
-class Findings:
-    """Judges exchanges by the rules of their operation. Every finding is kept, and none ends the run.
+class JudgedAnswers:
+    """Answers to generated requests, judged by the rules of their operation. No deviation in them ends the run.
 
     A case is a request before it is sent. An exchange is a request with its answer.
     """

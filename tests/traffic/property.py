@@ -28,7 +28,7 @@ from spec.rules import judge
 from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
 from tests.traffic.case import SMALLER, Case, harmless_cases
-from tests.traffic.collecting import Findings
+from tests.traffic.collecting import JudgedAnswers
 from tests.traffic.invalid import invalid_requests, other_invalid_requests, with_transfers_last
 from tests.traffic.together import Together
 
@@ -94,7 +94,7 @@ class Generation:
         self._drawn: Future[list[Case]] | None = None  # the result of the thread that draws
         self._reads: list[Case] = []  # valid reads, of which `send_missing_reads` sends those that are missing
         self._sent: list[tuple[Case, Exchange]] = []
-        self._findings: dict[str, Findings] = {}  # by operation
+        self._judged_answers: dict[str, JudgedAnswers] = {}  # by operation
 
     def add_operation(self, operation: str, seed: int, examples: int) -> None:
         """Note that requests to an operation are to be drawn. `begin` draws them later, in a thread of its own.
@@ -202,7 +202,7 @@ class Generation:
         for operation in self._number_by_operation:
             if self._drawing is None or not _moves_no_money(operation, self._profile):
                 continue
-            for requirement_id, finding, case in self.findings_of(operation).found_by_drawn_requests_alone():
+            for requirement_id, finding, case in self.judged_answers_to(operation).found_by_drawn_requests_alone():
                 search = _SmallestCaseSearch(
                     self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER_CASES)
                 )
@@ -219,7 +219,7 @@ class Generation:
             return None
         exchange = self._send(permitted, Generated.SMALLER)
         self._sent.append((replace(permitted, how_unusual=SMALLER), exchange))
-        self._findings.pop(case.operation, None)  # `findings_of` makes them again, with this answer
+        self._judged_answers.pop(case.operation, None)  # `judged_answers_to` makes them again, with this answer
         return exchange
 
     # -- judging ----------------------------------------------------------------------------------------------------
@@ -229,18 +229,18 @@ class Generation:
         """The generated requests that were sent, each with its exchange (the request with its answer)."""
         return self._sent
 
-    def findings_of(self, operation: str) -> Findings:
-        """The findings (deviations) in the answers to the generated requests of one operation.
+    def judged_answers_to(self, operation: str) -> JudgedAnswers:
+        """The answers to the generated requests of one operation, with the deviations in them.
 
         They are stored, because tests and the search for smaller requests ask for them several times.
         """
-        if operation not in self._findings:
-            findings = Findings(self._reproduction)
+        if operation not in self._judged_answers:
+            judged_answers = JudgedAnswers(self._reproduction)
             for case, exchange in self._sent:
                 if case.operation == operation:
-                    findings.add(case, exchange)
-            self._findings[operation] = findings
-        return self._findings[operation]
+                    judged_answers.add(case, exchange)
+            self._judged_answers[operation] = judged_answers
+        return self._judged_answers[operation]
 
 
 def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]:

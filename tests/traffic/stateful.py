@@ -24,7 +24,7 @@ from spec.rules import judge
 from spec.rules.reproduction import Reproduction
 from tests.harness.selection import Selection
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
-from tests.traffic.collecting import Findings, requirements_of
+from tests.traffic.collecting import JudgedAnswers, requirements_of
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.twice import ExecutedTwice, Repetition, execute_twice
 from tests.traffic.sequences import (
@@ -77,8 +77,8 @@ class InSequence(Purpose):
 class DrawnSequences:
     """The sequences of one run, which register and delete keys and move money.
 
-    Draws them, sends their requests, and adds the answers to `Findings`, which judges them. It also executes one
-    transfer twice.
+    Draws them, sends their requests, and keeps the answers as `JudgedAnswers`, which find the deviations. It also
+    executes one transfer twice.
     """
 
     def __init__(self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction) -> None:
@@ -87,10 +87,10 @@ class DrawnSequences:
         self.profile = profile
         self.selection = selection  # the requirements that the command line selects, and their operations
         self.registrar = Registrar(self.client, profile)  # registers and deletes keys
-        self.findings_without_transfers = Findings(reproduction)
-        """Gets the answers to sequences without transfers, and finds the deviations in them."""
-        self.findings_with_transfers = Findings(reproduction)
-        """The same for executions, and for sequences with transfers."""
+        self.answers_without_transfers = JudgedAnswers(reproduction)
+        """The answers to sequences without transfers."""
+        self.answers_with_transfers = JudgedAnswers(reproduction)
+        """The answers to sequences with transfers, and to the transfer that is executed twice."""
         self.executed_twice: ExecutedTwice | None = None  # None if no transfer was executed twice
         self.executions_after_which_a_key_is_missing: list[Exchange] = []
         """Executions after which the lists lack a key that they showed before."""
@@ -188,7 +188,7 @@ class DrawnSequences:
         steps_of_sequences = self.registrar.together.send_all(sends, go_first=True)
         for (sequence, _), steps_sent in zip(sequences_with_keys, steps_of_sequences, strict=True):
             self._sent_without_transfers.append((sequence, steps_sent))
-            self._add_answers(steps_sent, self.findings_without_transfers)
+            self._add_answers(steps_sent, self.answers_without_transfers)
 
     def _send_with_transfers(self) -> None:
         """Send the sequences with transfers, one after the other, and keep their answers for judging."""
@@ -217,7 +217,7 @@ class DrawnSequences:
             self._send_sequence_with_transfers(sequence)  # it also keeps the answers
         for sequence in _deviating(self._sent_without_transfers)[:_MOST_AGAIN]:
             steps_sent = self._send_sequence(sequence, self._synthetic_key())
-            self._add_answers(steps_sent, self.findings_without_transfers)
+            self._add_answers(steps_sent, self.answers_without_transfers)
 
     def _send_sequence_with_transfers(self, sequence: Sequence[Step]) -> StepsWithAnswers:
         """Send a sequence with transfers, and keep its answers for judging. Returns the steps sent, with their answers.
@@ -226,7 +226,7 @@ class DrawnSequences:
         """
         key = self._synthetic_key()
         steps_sent = self._send_sequence(sequence, key)
-        self._add_answers(steps_sent, self.findings_with_transfers)
+        self._add_answers(steps_sent, self.answers_with_transfers)
         if key is not None:
             self.executions_after_which_a_key_is_missing += executions_after_which_a_key_is_missing(
                 steps_sent, key, self.profile.key_at
@@ -244,23 +244,23 @@ class DrawnSequences:
         )  # not at the top: imports Hypothesis
 
         requests_left = _MOST_SHORTER_IN_ALL
-        for findings in (self.findings_without_transfers, self.findings_with_transfers):
-            for requirement_id, finding, case in findings.found_by_drawn_requests_alone():
+        for answers in (self.answers_without_transfers, self.answers_with_transfers):
+            for requirement_id, finding, case in answers.found_by_drawn_requests_alone():
                 steps = [Step(step) for step in case.steps]
                 if executes(steps):
                     continue
                 most = min(requests_left, _MOST_SHORTER)
-                search = _ShortestSequenceSearch(self, findings, requirement_id, finding, most)
+                search = _ShortestSequenceSearch(self, answers, requirement_id, finding, most)
                 search_for_shorter_sequence(steps, search.shows)
                 requests_left -= search.times_sent
 
-    def send_shorter_sequence(self, sequence: Sequence[Step], findings: Findings) -> StepsWithAnswers:
-        """Send a part of a drawn sequence, and add its answers to `findings`, which judges them.
+    def send_shorter_sequence(self, sequence: Sequence[Step], answers: JudgedAnswers) -> StepsWithAnswers:
+        """Send a part of a drawn sequence, and add its answers to `answers`, which finds the deviations in them.
 
         Returns the steps that were sent, with their answers. The search for a shorter sequence calls this method.
         """
         steps_sent = self._send_sequence(sequence, self._synthetic_key(), InSequence.SHORTER)
-        self._add_answers(steps_sent, findings, how_unusual=SMALLER)
+        self._add_answers(steps_sent, answers, how_unusual=SMALLER)
         return steps_sent
 
     def _synthetic_key(self) -> PixKey | None:
@@ -277,33 +277,35 @@ class DrawnSequences:
         is sent once a limit of the profile has kept a request back (`why_incomplete`).
         """
         sender = SequenceSender(self.registrar, self.profile, self.selection, purpose, key)
-        both_findings = (self.findings_without_transfers, self.findings_with_transfers)
-        is_limit_reached = any(findings.why_incomplete for findings in both_findings)
+        of_both_sorts = (self.answers_without_transfers, self.answers_with_transfers)
+        is_limit_reached = any(answers.why_incomplete for answers in of_both_sorts)
         if not is_limit_reached:
             for step in sequence:
                 sender.send_step(step)
         sender.end()
         return sender.steps_sent
 
-    def _add_answers(self, steps_sent: StepsWithAnswers, findings: Findings, how_unusual: str = "") -> None:
-        """Add the answers of a sequence to `findings`, which judges them. Each has the steps that led to it.
+    def _add_answers(self, steps_sent: StepsWithAnswers, answers: JudgedAnswers, how_unusual: str = "") -> None:
+        """Add the answers of a sequence to `answers`, which finds the deviations. Each has the steps that led to it.
 
         `how_unusual` is SMALLER if the sequence is a part of another one. The report does not count such a sequence,
         because the number of parts depends on the search.
         """
         steps = tuple(step for step, _ in steps_sent)
         for count, (_, exchange) in enumerate(steps_sent, 1):
-            self._add_answer(exchange, steps[:count], findings, how_unusual)
+            self._add_answer(exchange, steps[:count], answers, how_unusual)
 
-    def _add_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, how_unusual: str = "") -> None:
-        """Add one answer to `findings`, which judges it. `steps` are the steps that led to it, its own step included.
+    def _add_answer(
+        self, exchange: Exchange, steps: Sequence[Step], answers: JudgedAnswers, how_unusual: str = ""
+    ) -> None:
+        """Add one answer to `answers`, which finds its deviations. `steps` are the steps up to it, its own included.
 
         If a step executes a transfer, the answer gets the mark WITH_EXECUTION, so that no shorter sequence is searched.
         """
         if executes(steps):
             how_unusual = WITH_EXECUTION
         names = tuple(step.value for step in steps)
-        findings.add(Case(exchange.operation, how_unusual=how_unusual, valid=True, steps=names), exchange)
+        answers.add(Case(exchange.operation, how_unusual=how_unusual, valid=True, steps=names), exchange)
 
     # -- a transfer that is executed twice --------------------------------------------------------------------------
 
@@ -313,33 +315,34 @@ class DrawnSequences:
         The answers and the balances are kept for the test of that requirement.
         """
         is_wanted = self._may_execute() and self.selection.includes_any("executePix.repeated")
-        if is_wanted and not self.findings_without_transfers.why_incomplete:
+        if is_wanted and not self.answers_without_transfers.why_incomplete:
             self.executed_twice = execute_twice(
                 self.client, self.profile, self._read_balances, self._add_answer_to_execution
             )
 
     def _add_answer_to_execution(self, exchange: Exchange) -> None:
-        """Add the answer to an execution to the findings, which judge it.
+        """Keep the answer to one of the two executions of a transfer, so that it is judged by the rules of executions.
 
         The first execution of a code is a valid request. The second one is not, because nothing promises its success.
         """
-        steps = (Step.EXECUTE,) if exchange.valid else (Step.EXECUTE, Step.EXECUTE_AGAIN)
-        self._add_answer(exchange, steps, self.findings_with_transfers)
+        is_first_execution = exchange.valid
+        steps = (Step.EXECUTE,) if is_first_execution else (Step.EXECUTE, Step.EXECUTE_AGAIN)
+        self._add_answer(exchange, steps, self.answers_with_transfers)
 
     def _read_balances(self) -> Mapping[str, Exchange]:
         """Read the balances of the first few accounts of the profile, to see whether a transfer moved money.
 
-        Returns the answers by account, and adds them to the findings, which judge them. The result is empty if the
-        selected requirements and the profile do not permit to read balances. No balance is read once a limit of the
-        profile has kept a request back (`why_incomplete`).
+        Returns the answers by account, and keeps them to be judged. The result is empty if the selected requirements
+        and the profile do not permit to read balances. No balance is read once a limit of the profile has kept a
+        request back (`why_incomplete`).
         """
-        if "getBalance" not in self.selection.operations or self.findings_with_transfers.why_incomplete:
+        if "getBalance" not in self.selection.operations or self.answers_with_transfers.why_incomplete:
             return {}
         accounts = self.profile.accounts[:_MOST_BALANCES]
         read = partial(self.client.send, "getBalance", valid=True, purpose=Repetition.BALANCE)
         answers = self.registrar.together.send_all([partial(read, account) for account in accounts])
         for answer in answers:
-            self._add_answer(answer, (Step.BALANCE,), self.findings_with_transfers)
+            self._add_answer(answer, (Step.BALANCE,), self.answers_with_transfers)
         return dict(zip(accounts, answers, strict=True))
 
 
@@ -348,8 +351,8 @@ class _ShortestSequenceSearch:
     """A search for the shortest sequence that shows a finding (a deviation from a requirement)."""
 
     sequences: DrawnSequences
-    findings: Findings
-    """All findings of sequences of this sort, to which the new answers are handed in."""
+    answers: JudgedAnswers
+    """All answers to sequences of this sort. The answers to shorter sequences are added to them."""
     requirement_id: str
     finding: Finding
     most: int
@@ -365,7 +368,7 @@ class _ShortestSequenceSearch:
         `case.steps` are the steps up to an answer. They show the finding if this answer shows it, or if the same steps
         without the last one show it already.
         """
-        for case, exchange in self.findings.cases_with_answers:
+        for case, exchange in self.answers.cases_with_answers:
             without_last_step = case.steps[:-1]
             is_shown_before = self.shown_by.get(without_last_step, False)
             self.shown_by[case.steps] = is_shown_before or self._is_shown(exchange)
@@ -381,7 +384,7 @@ class _ShortestSequenceSearch:
         if steps not in self.shown_by:
             # One request less than `most`, because the sequence may end with a deletion of its key.
             may_be_sent = self.times_sent + len(steps) < self.most
-            steps_sent = self.sequences.send_shorter_sequence(sequence, self.findings) if may_be_sent else []
+            steps_sent = self.sequences.send_shorter_sequence(sequence, self.answers) if may_be_sent else []
             self.times_sent += len(steps_sent)
             self.shown_by[steps] = any(self._is_shown(exchange) for _, exchange in steps_sent)
         return self.shown_by[steps]

@@ -23,14 +23,14 @@ def test_the_message_says_why_nothing_was_generated(limit_that_stopped_it, messa
 
     A limit is also noted for the report.
     """
-    findings = SimpleNamespace(cases_with_answers=[], why_incomplete=limit_that_stopped_it)
+    no_answers = SimpleNamespace(cases_with_answers=[], why_incomplete=limit_that_stopped_it)
     notes_of_run = Generated()
 
     with pytest.raises(NotExercised) as not_exercised:
         call_test_of_generated_requests(
             operation="listEntries",
             end_of_id=robustness,
-            generation=SimpleNamespace(findings_of=lambda operation: findings),
+            generation=SimpleNamespace(judged_answers_to=lambda operation: no_answers),
             run_traffic=None,
             session=SimpleNamespace(run=SimpleNamespace(generated=notes_of_run)),
         )
