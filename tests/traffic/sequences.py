@@ -189,7 +189,8 @@ class SequenceSender:
     key: PixKey | None
     """None if the run may not register and delete a key."""
     steps_sent: StepsWithAnswers = field(default_factory=list)
-    key_is_registered: bool = False
+    key_is_surely_registered: bool = False
+    """False if the key is not registered, or if a request with another account or spelling may have deleted it."""
     _prepared: list[str] = field(default_factory=list)
     """Codes of the transfers that were prepared and not executed, the oldest first."""
     _executed: str = ""
@@ -205,8 +206,8 @@ class SequenceSender:
             self.steps_sent.append((step, exchange))
 
     def end(self) -> None:
-        """Delete the key if it is still registered, so that no key of the run stays at the service."""
-        if self.key_is_registered:
+        """Delete the key if it is surely registered, so that no key of the run stays at the service."""
+        if self.key_is_surely_registered:
             self.send_step(Step.DELETE)
 
     def _send_request_of(self, step: Step) -> Exchange | None:
@@ -253,7 +254,7 @@ class SequenceSender:
             return None
         exchange = self.registrar.register(self.key, self.purpose)
         # A refused second registration leaves the key registered.
-        self.key_is_registered = self.key_is_registered or registered(exchange)
+        self.key_is_surely_registered = self.key_is_surely_registered or registered(exchange)
         return exchange
 
     def _delete(self) -> Exchange | None:
@@ -265,10 +266,10 @@ class SequenceSender:
         """
         if self.key is None or "registerPixKey" not in self.selection.operations:
             return None
-        if not self.key_is_registered and not self.profile.is_sandbox:
+        if not self.key_is_surely_registered and not self.profile.is_sandbox:
             return None
-        exchange = self.registrar.delete(self.key, self.registrar.account, valid=self.key_is_registered)
-        self.key_is_registered = self.key_is_registered and not is_granted(exchange)
+        exchange = self.registrar.delete(self.key, self.registrar.account, valid=self.key_is_surely_registered)
+        self.key_is_surely_registered = self.key_is_surely_registered and not is_granted(exchange)
         return exchange
 
     @property
@@ -284,14 +285,14 @@ class SequenceSender:
         the sequence treats the key as not registered. None if there is no other account, or no registered key.
         """
         account = self._other_account
-        if account is None or self.key is None or not self.key_is_registered:
+        if account is None or self.key is None or not self.key_is_surely_registered:
             return None
         registrar = self.registrar
         body = registration_body(self.key, account)
         exchange = registrar.client.send("registerPixKey", account, json=body, purpose=self.purpose)
         if registered(exchange):
             registrar.delete_key_of(exchange)
-            self.key_is_registered = False
+            self.key_is_surely_registered = False
         return exchange
 
     def _delete_elsewhere(self) -> Exchange | None:
@@ -318,11 +319,13 @@ class SequenceSender:
         `key` is the key of the sequence, perhaps written in capitals. Returns the exchange; None if the sequence has no
         registered key, or if the target is no sandbox.
         """
-        may_be_sent = self.profile.is_sandbox and self.key_is_registered
+        may_be_sent = self.profile.is_sandbox and self.key_is_surely_registered
         if key is None or not may_be_sent:
             return None
         exchange = self.registrar.delete(key, account, valid=False)
-        self.key_is_registered = not is_granted(exchange)  # if it is granted, nobody knows what it deleted
+        if is_granted(exchange):
+            # Nobody knows whether the service deleted the key of the sequence, another key, or nothing.
+            self.key_is_surely_registered = False
         return exchange
 
     # -- transfers --------------------------------------------------------------------------------------------------
