@@ -53,7 +53,7 @@ class Reading(Purpose):
 
 
 class Refused(Purpose):
-    """Why a request is sent that is to be refused while a read is under way."""
+    """Why a request is sent that the service probably refuses, at the same moment as a read."""
 
     BESIDE_A_READ = "a request that is refused at the same moment as a read"
 
@@ -178,7 +178,7 @@ def send_reads_after_changes(traffic: Traffic) -> None:
 
 @scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"])
 def send_reads_beside_refusals(traffic: Traffic) -> None:
-    """Send each read at the same moment as a request that must be refused, such as one without the token.
+    """Send each read at the same moment as a request that is probably refused, such as one without the token.
 
     A service at fault may mix up the answers to two such requests, so that the valid read gets the refusal.
     """
@@ -186,22 +186,24 @@ def send_reads_beside_refusals(traffic: Traffic) -> None:
         return
     sends: list[Send] = []
     for operation in _operations_that_were_read(traffic):
-        for send_refused in _requests_to_refuse(traffic, operation):
+        for send_refused in _requests_probably_refused(traffic, operation):
             send_read = partial(_send_read, traffic, operation, Reading.BESIDE_A_REFUSAL)
             sends += traffic.together.pair_at_same_moment(send_read, send_refused)
     traffic.together.send_all(sends)
 
 
-def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
-    """Functions that send a request which must be refused, each for another reason.
+def _requests_probably_refused(traffic: Traffic, operation: str) -> list[Send]:
+    """Functions that send a request which the service probably refuses, each for another reason.
 
-    `operation` is a read. The requests are:
+    Each is sent at the same moment as a valid read, to see whether the read gets the refusal by mistake. `operation` is
+    that read. The requests are:
 
     - the same read without the token
     - the balance of an account that nobody has
     - a registration with a body that cannot be read, if the run may send registrations
     """
-    client, purpose = traffic.client, Refused.BESIDE_A_READ
+    client = traffic.client
+    purpose = Refused.BESIDE_A_READ
     requests: list[Send] = [
         partial(_send_read, traffic, operation, purpose, NO_HEADER),
         partial(client.send, "getBalance", synthetic(), purpose=purpose),
