@@ -38,7 +38,7 @@ class Pen:
         """Hide values in log records and crashes from now on. `display` knows the values. `quiet` is false with -v."""
         self._display = display
         self._quiet = quiet
-        self._terminal: _GuardedFile | None = None
+        self._terminal: _GuardedFile | None = None  # where pytest prints; None with `-p no:terminal`: it prints nothing
         self._original_record_factory = logging.getLogRecordFactory()
         self._original_excepthook = sys.excepthook
         logging.setLogRecordFactory(self._clean_record)
@@ -64,14 +64,14 @@ class Pen:
     def silence_pytest(self) -> None:
         """From now on drop what pytest and its plugins print, so that only lines of the suite are printed.
 
-        With -v nothing is dropped.
+        Two runs drop nothing: a run with -v, and a run with `-p no:terminal`, in which pytest prints nothing at all.
         """
-        if self._terminal:
+        if self._terminal is not None:
             self._terminal.prints_only_suite = self._quiet
 
     def let_pytest_print(self) -> None:
         """From now on print lines of pytest and its plugins as well, for example because something failed in pytest."""
-        if self._terminal:
+        if self._terminal is not None:
             self._terminal.prints_only_suite = False
 
     def _clean_record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:

@@ -31,7 +31,7 @@ INTERNAL_ERROR = 3
 WRONG_USE = 4
 
 
-class _Output(io.FileIO):
+class _FileThatNeverFails(io.FileIO):
     """Standard output or error. Writing raises nothing, even if nobody reads the pipe or the disk is full."""
 
     lost: OSError | None = None
@@ -54,16 +54,18 @@ class _Output(io.FileIO):
         return number_of_bytes
 
 
-def _guarded(stream: Any) -> TextIO:
-    """A stream that replaces sys.stdout or sys.stderr and raises no error, whatever is written to it.
+def _stream_that_never_fails(stream: Any) -> TextIO:
+    """A stream that writes to the same file as sys.stdout or sys.stderr, and never raises an error.
 
-    A character that the encoding lacks is written as an escape.
+    An error would end the process with status 1, which is a verdict on the service. So bytes that cannot be written,
+    because the disk is full or nobody reads the pipe, are dropped.
     """
     stream.flush()
+    file = _FileThatNeverFails(stream.fileno(), "wb", closefd=False)
     return io.TextIOWrapper(
-        io.BufferedWriter(_Output(stream.fileno(), "wb", closefd=False)),
+        io.BufferedWriter(file),
         encoding=stream.encoding,
-        errors="backslashreplace",
+        errors="backslashreplace",  # writes an escape for a character that the encoding lacks
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
@@ -97,14 +99,14 @@ def guard_output() -> None:
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
         elif stream is getattr(sys, f"__{name}__"):
-            setattr(sys, name, _guarded(stream))
+            setattr(sys, name, _stream_that_never_fails(stream))
 
 
 def _first_output_error() -> OSError | None:
     """The first error when something was printed; None if everything could be printed."""
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    return raw.lost if isinstance(raw, _Output) else None
+    return raw.lost if isinstance(raw, _FileThatNeverFails) else None
 
 
 def reason_of_lost_output() -> str:

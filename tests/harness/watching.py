@@ -130,7 +130,7 @@ def record_test(test: JudgedTest, session: Session) -> None:
     """Add the results and observations of a test to the record of the run, without tokens, accounts, keys and codes."""
     run = session.run
     display = session.display
-    run.results += (_shown(result, display) for result in test.results)
+    run.results += (_shown_result(result, display) for result in test.results)
     run.selected.update(result.id for result in test.results)
     run.elapsed_s[test.own_result.id] += test.elapsed_s
     for observation in test.observations:
@@ -139,10 +139,11 @@ def record_test(test: JudgedTest, session: Session) -> None:
         run.errors.append(say("the suite failed at {test}: {error}", test=test.node_id, error=test.error))
 
 
-def _shown(result: RequirementResult, display: Display) -> RequirementResult:
-    """The result as it may be shown in a report.
+def _shown_result(result: RequirementResult, display: Display) -> RequirementResult:
+    """The result as it may be shown in a report: its texts have no token, account, key or code.
 
-    Its texts have no token, account, key or code. Names of JSON members that may be data are replaced by `*`.
+    A finding says where it is in an answer. A member name that interfaces do not commonly use becomes `*` there, such
+    as `/data/*` for `/data/Ana`, because a service may use data as a name: `{"Ana": 12}`.
     """
     findings = tuple(shown_finding(finding, display) for finding in result.findings)
     return replace(result, why=changed(result.why, display.without_known_values), findings=findings)
@@ -203,7 +204,7 @@ def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> 
     clean = display.without_known_values  # hides known values in texts that the suite did not write
     failed_in_call = report.failed and report.when == "call"
     if failed_in_call and test.failing:  # the service deviates: the findings are the reason
-        results = [_shown(result, display) for result in test.failing]
+        results = [_shown_result(result, display) for result in test.failing]
         report.longrepr = "\n".join(f"{result.id}: {result.message}" for result in results)
     elif report.failed:  # the suite itself failed: the traceback is the reason
         report.longrepr = clean(str(report.longrepr))

@@ -242,6 +242,7 @@ class RefusedAtTimes:
     """Requests that were refused at times, although the same request was accepted before and after them."""
 
     refused: Sequence[Exchange] = ()
+    """Empty if no request was refused, and also if all were: then the service does not refuse them at times only."""
     compared: int = 0
     """Number of the requests that must all be answered in the same way."""
     accepted: Sequence[Exchange] = field(default=())
@@ -365,13 +366,15 @@ def _answers_of_undocumented_paths(log: Log, operation: str) -> list[Exchange]:
 
 
 def _is_accepted(exchange: Exchange, refusals: _Refusals) -> bool:
-    """True if the service accepted the valid token of a request, and did not refuse it in one of these ways.
+    """True if a request had the valid token, and the service accepted the token and found the path.
 
-    A refusal because of the content, such as a 400, shows that the token was accepted.
+    The content of the request may still be refused: a 400 shows that the service accepted the token before it looked
+    at the content. `refusals` says which answers refuse the token or the path, such as a 401 or 404.
     """
     kind = _kind_of_refusal(exchange)
     is_token_accepted = kind is None or kind in _REFUSALS_AFTER_THE_TOKEN_IS_ACCEPTED
-    return exchange.credential == VALID and is_token_accepted and not refusals.include(exchange)
+    has_valid_token = exchange.credential == VALID
+    return has_valid_token and is_token_accepted and not refusals.include(exchange)
 
 
 _REFUSALS_AFTER_THE_TOKEN_IS_ACCEPTED = frozenset(

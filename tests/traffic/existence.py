@@ -271,9 +271,9 @@ def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgeme
         answers = evidence.best_answers(operation)
     except NotExercised as missing:
         return inconclusive(missing.why)
-    missing_at_times = _judgement_on_missing_at_times(evidence, operation)
-    if missing_at_times.deviates:
-        return missing_at_times
+    is_found_each_time = _judgement_of_being_found_each_time(evidence, operation)
+    if is_found_each_time.deviates:
+        return is_found_each_time
     granted = [exchange for exchange in evidence.not_generated(operation) if _shows_an_endpoint(exchange)]
     if granted:
         return holds(*granted)
@@ -304,13 +304,17 @@ def _exchange_to_show(harmless: list[Exchange], answers: list[Exchange], others:
     return [*sent, *answers, *harmless][:1]
 
 
-def _judgement_on_missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
-    """The judgement whether an endpoint is found each time: one server of several may not know its path."""
-    at_times = refused_at_times(evidence.log, operation, refusals_of_the_path(operation))
-    if not at_times.refused:
+def _judgement_of_being_found_each_time(evidence: _EvidenceInLog, operation: str) -> Judgement:
+    """The judgement whether an endpoint is found each time. One server of several may not know its path.
+
+    The service deviates if it answers a request like an unknown path, such as with a 404, and accepts the same request
+    before and after. If it answers all requests so, this judgement holds, because another one is about that.
+    """
+    requests = refused_at_times(evidence.log, operation, refusals_of_the_path(operation))
+    if not requests.refused:
         return holds()
-    breach = finding("no-endpoint-at-times", answer=answer_in_words(at_times.refused[0]), number=len(at_times.refused))
-    return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.accepted)
+    breach = finding("no-endpoint-at-times", answer=answer_in_words(requests.refused[0]), number=len(requests.refused))
+    return deviates(breach, *requests.refused[:MOST_CITED], *requests.accepted)
 
 
 def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judgement:

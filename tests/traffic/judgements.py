@@ -69,11 +69,12 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
     mixed_up = traffic.reproduction.refused_by_mix_up(operation, RefusalKind.TOKEN)
     if mixed_up:
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
-    at_times = refused_at_times(traffic.log, operation, REFUSALS_OF_THE_TOKEN)  # and accepted before and after
-    if at_times.refused:
-        answer = answer_in_words(at_times.refused[0])
-        breach = finding("token-refused-at-times", answer=answer, number=len(at_times.refused))
-        return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.accepted)
+    # Requests whose token was refused, although the same request was accepted before and after.
+    requests = refused_at_times(traffic.log, operation, REFUSALS_OF_THE_TOKEN)
+    if requests.refused:
+        answer = answer_in_words(requests.refused[0])
+        breach = finding("token-refused-at-times", answer=answer, number=len(requests.refused))
+        return deviates(breach, *requests.refused[:MOST_CITED], *requests.accepted)
 
     valid_requests = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     successes = list(filter(succeeded, valid_requests))

@@ -708,9 +708,10 @@ def situation_by_type_of_a_synthetic_key(exchange: Exchange, _log: Log) -> Text 
 def outcome_of_a_synthetic_key(exchange: Exchange, _log: Log) -> str | None:
     """Outcome of a registration whose key is a made-up text: "accepted" or "refused".
 
-    None if the answer does not depend on the key: it refuses the caller, such as a 401, or the same request may get
-    another answer in a minute.
+    None if the answer says nothing about the key: it refuses the caller, such as a 401, or it is temporary, such as a
+    503, so that the same request may get another answer in a minute.
     """
-    if exchange.response is None or not is_evidence(exchange) or refusal_about_the_caller(exchange.response):
+    may_get_another_answer = not is_evidence(exchange)
+    if exchange.response is None or may_get_another_answer or refusal_about_the_caller(exchange.response):
         return None
     return _accepted_or_refused(exchange)

@@ -27,9 +27,9 @@ from environments.profiles.model import PixKey, Profile, fill
 from spec.answers import (
     data_of,
     is_granted,
-    member_named,
     registered,
     succeeded,
+    value_named,
 )
 from spec.exchange import Exchange, Purpose
 from spec.interface import SYNTHETIC_PREFIX
@@ -458,10 +458,9 @@ def _key_in_answer(registration: Exchange) -> str:
 
     Empty if there is none, or if it is null, which the interface document shows for a RANDOM key.
     """
-    member = member_named(data_of(registration.response) or {}, "Key")
-    if member is None or not isinstance(member[1], str):
-        return ""
-    return member[1]
+    data = data_of(registration.response) or {}
+    key = value_named(data, "Key")  # also if the answer misspells the name, such as `key`
+    return key if isinstance(key, str) else ""
 
 
 def _new_synthetic_key() -> PixKey:

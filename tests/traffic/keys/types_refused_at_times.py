@@ -209,9 +209,11 @@ def _refused_between_accepted(log: Log, key_type: str) -> list[Exchange]:
 
 
 def _turns_of(log: Log, key_type: str) -> list[_Turn]:
-    """The registrations of the control key and of a key of this type that were sent in turn, in their order.
+    """The turns in which a key of this type was registered right after the control key, in the order of sending.
 
-    A turn is left out if the control key (of another type) was refused, or if another request was under way.
+    The control key is a key of another type. It is registered first to show that the account takes keys now: then a
+    refusal of the second key may be about its type. A turn is left out if the service refused the control key, or if
+    another request was under way.
     """
     turns: list[_Turn] = []
     control = None  # the registration right before, if it was that of the control key
