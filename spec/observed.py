@@ -3,8 +3,8 @@
 An observation is no verdict: the report says what the service answered, and a later run says whether that has changed.
 For this the module decides
 
-- whether an answer is evidence, that is, whether the same request would get it again in a minute. A server error, a
-  rate limit or the refusal of a token that has expired is no evidence.
+- whether an answer is lasting, that is, whether the same request would get it again in a minute. A server error, a
+  rate limit or the refusal of a token that has expired is not.
 - what is stored of an answer (`answer_of`): status, media type, and the JSON types of its members, but no value.
 - whether two answers are the same (`indistinguishable`), although a time or a request id in them differs.
 
@@ -41,26 +41,26 @@ ObservedValues = dict[Text, list[Facts | str]]
 """The values that were observed, by situation (what was sent, in words)."""
 
 
-# -- which answers are evidence --------------------------------------------------------------------------------------
+# -- which answers last ----------------------------------------------------------------------------------------------
 
 
 def final_answer(exchange: Exchange, log: Log) -> Exchange:
     """The exchange with the answer that counts: this one, or the one in which the same request was sent once more.
 
     The run sends some requests once more, to see whether the answer stays the same. The second answer counts if it is
-    evidence (a lasting answer) and the first one is not, such as a rate limit.
+    lasting and the first one is not, such as a rate limit.
     """
     repetition = log.repetition_of(exchange)
-    if repetition is not None and not is_evidence(exchange) and is_evidence(repetition):
+    if repetition is not None and not is_lasting_answer(exchange) and is_lasting_answer(repetition):
         return repetition
     return exchange
 
 
-def is_evidence(exchange: Exchange) -> bool:
+def is_lasting_answer(exchange: Exchange) -> bool:
     """True if the same request would probably get this answer again in a minute, so that the answer is worth reporting.
 
-    A missing answer, a server error or a rate limit is temporary. If the valid token is refused, it has expired, and
-    the answer shows nothing about the request.
+    A missing answer, a server error or a rate limit is temporary. If the valid token is refused, it has probably
+    expired, and the answer shows nothing about the request.
     """
     if exchange.response is None or is_temporary(exchange):
         return False
@@ -81,7 +81,7 @@ def is_refused(exchange: Exchange) -> bool:
     reports it.
     """
     response = exchange.response
-    if response is None or not is_evidence(exchange):
+    if response is None or not is_lasting_answer(exchange):
         return False
     kind = refusal_kind(response)
     if kind is not None:

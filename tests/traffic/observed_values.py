@@ -10,8 +10,8 @@ function takes an exchange and the log that it is in, and returns None if the ex
 
 Words of this module:
 
-- Only an answer that the same request would get again in a minute is evidence; a server error is not, for instance.
-- The final answer is the answer to a request; or, if it is no evidence, the answer to the same request sent once more.
+- Only a lasting answer counts: the same request would get it again in a minute. A server error is not lasting.
+- The final answer is the answer to a request; or, if it is not lasting, the answer to the same request sent once more.
 - The kind of an invalid request says which part of it is invalid, and how, such as ("pixKey", "missing").
 
 Self-tests: traffic/test_observations.py.
@@ -47,7 +47,7 @@ from spec.json_text import is_integer
 from spec.key_list import UUID
 from spec.log import Log
 from spec.message import Text, joined
-from spec.observed import answer_of, final_answer, indistinguishable, is_evidence, is_refused
+from spec.observed import answer_of, final_answer, indistinguishable, is_lasting_answer, is_refused
 from tests.harness.selection import WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import PURPOSES_WITH_OTHER_TYPES, body_sent, type_sent
@@ -74,7 +74,7 @@ def answer_if_it_stays(exchange: Exchange, _log: Log) -> Facts | None:
 
     Only an answer that stays the same shows how a service behaves.
     """
-    return answer_of(exchange) if is_evidence(exchange) else None
+    return answer_of(exchange) if is_lasting_answer(exchange) else None
 
 
 def answer_to_too_many_requests(exchange: Exchange, _log: Log) -> Facts | None:
@@ -186,16 +186,16 @@ def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
     | refused for something else | granted, or another answer | REQUIRED |
     | refused for something else | the same answer | unknown: the text is empty |
 
-    It is also unknown if the same request may get another answer in a minute, such as after a server error
-    (`is_evidence` is false then).
+    It is also unknown if an answer is not lasting, such as a server error: the same request may get another answer in a
+    minute.
     """
-    if without_token.response is None or not is_evidence(without_token):
+    if without_token.response is None or not is_lasting_answer(without_token):
         return ""
     if refusal_about_the_caller(without_token.response):
         return REQUIRED
     if not is_refusal(without_token.response):
         return NOT_REQUIRED
-    if not is_evidence(with_token):
+    if not is_lasting_answer(with_token):
         return ""
     differs = succeeded(with_token) or answer_of(without_token) != answer_of(with_token)
     return REQUIRED if differs else ""
@@ -217,7 +217,7 @@ def need_of_the_token_for_a_write(exchange: Exchange, log: Log) -> str | None:
     looks at the token, the answers do not show whether the token is needed.
     """
     is_without_token = exchange.credential == NO_HEADER
-    if not is_without_token or not is_evidence(exchange):  # an answer that may change in a minute shows nothing
+    if not is_without_token or not is_lasting_answer(exchange):
         return None
     need = _need_by_unreadable_body(exchange, log)
     return need or "the body is refused first"
@@ -261,7 +261,7 @@ def refusal_for_its_size(exchange: Exchange, _log: Log) -> Facts | str | None:
 
     None if the same request may get another answer in a minute.
     """
-    if not is_evidence(exchange):
+    if not is_lasting_answer(exchange):
         return None
     if refusal_or_failure(exchange) is RefusalKind.SIZE:
         return answer_of(exchange)
@@ -302,13 +302,13 @@ def _observed_request_of_kind(operation: str, unusual: tuple[str, str], log: Log
 def _complete_registration(log: Log) -> Exchange | None:
     """The registration with every field and a made-up key. A registration that lacks a field is compared with it.
 
-    None if no such registration was sent, or if it may get another answer in a minute: then it is no evidence.
+    None if no such registration was sent, or if it may get another answer in a minute, such as after a server error.
     """
     complete = _observed_request_of_kind(_REGISTER, _COMPLETE, log)
     if complete is None:
         return None
-    answer = final_answer(complete, log)  # of the same request, sent once more, if only that answer is evidence
-    return answer if is_evidence(answer) else None
+    answer = final_answer(complete, log)  # of the same request, sent once more, if only that answer is lasting
+    return answer if is_lasting_answer(answer) else None
 
 
 # -- refusals -----------------------------------------------------------------------------------------------------
@@ -421,7 +421,7 @@ def _answer_to_unknown_code(log: Log) -> Exchange | None:
     """
     for exchange in log.of(_EXECUTE, Execution.UNKNOWN_CODE):
         answer = final_answer(exchange, log)
-        if is_evidence(answer):
+        if is_lasting_answer(answer):
             return answer
     return None
 
@@ -589,7 +589,7 @@ def word_of_success(exchange: Exchange, _log: Log) -> str | None:
     Another text than true or false is not shown, because it may hold data. None if there is no such field, or if the
     same request may get another answer in a minute.
     """
-    if not is_evidence(exchange):
+    if not is_lasting_answer(exchange):
         return None
     member = member_named(data_of(exchange.response) or {}, "Success")  # also if the answer misspells it
     if not member:
@@ -609,7 +609,7 @@ def situation_by_number_as_type(exchange: Exchange, _log: Log) -> Text | None:
 
 def outcome_of_registration(exchange: Exchange, _log: Log) -> str | None:
     """Outcome of a registration: "accepted" or "refused"; None if it may get another answer in a minute."""
-    return _accepted_or_refused(exchange) if is_evidence(exchange) else None
+    return _accepted_or_refused(exchange) if is_lasting_answer(exchange) else None
 
 
 def situation_by_missing_field(exchange: Exchange, log: Log) -> Text | None:
@@ -637,7 +637,7 @@ def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
     None if an answer may be another one in a minute. But if the registration without the field is accepted, this is
     enough for NOT_REQUIRED.
     """
-    if not is_evidence(exchange):
+    if not is_lasting_answer(exchange):
         return None
     complete = _complete_registration(log)
     if complete is None:
@@ -711,7 +711,8 @@ def outcome_of_a_synthetic_key(exchange: Exchange, _log: Log) -> str | None:
     None if the answer says nothing about the key: it refuses the caller, such as a 401, or it is temporary, such as a
     503, so that the same request may get another answer in a minute.
     """
-    may_get_another_answer = not is_evidence(exchange)
-    if exchange.response is None or may_get_another_answer or refusal_about_the_caller(exchange.response):
+    if exchange.response is None or not is_lasting_answer(exchange):
+        return None
+    if refusal_about_the_caller(exchange.response):
         return None
     return _accepted_or_refused(exchange)

@@ -20,7 +20,7 @@ from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.log import Log
 from spec.message import Text, say
-from spec.observed import is_evidence
+from spec.observed import is_lasting_answer
 from tests.harness.judging import not_exercised_unless
 from tests.harness.selection import permits
 from tests.traffic.at_times import refusals_of_the_path
@@ -251,7 +251,7 @@ def why_no_shape(log: Log, profile: Profile, operation: str) -> Text:
     """
     valid = [exchange for exchange in log.sent_by_scenarios(operation) if exchange.expects_success]
     answer = answers_in_words(valid) if valid else say("no answer")
-    are_all_temporary = not any(map(is_evidence, valid))
+    are_all_temporary = not any(map(is_lasting_answer, valid))
     if valid and are_all_temporary:
         return say("no valid request succeeded ({answer})", answer=answer)
     if operation in READ_OPERATIONS or not profile.accounts:  # without an account, a body is not needed yet

@@ -1,11 +1,11 @@
-"""What an observation keeps of an answer, and which answers are evidence."""
+"""What an observation keeps of an answer, and which answers are lasting."""
 
 from dataclasses import replace
 
 import pytest
 
 from spec.exchange import FailureKind
-from spec.observed import answer_without_body, indistinguishable, is_evidence, is_refused, is_temporary
+from spec.observed import answer_without_body, indistinguishable, is_lasting_answer, is_refused, is_temporary
 from tests.selftest.exchanges import REGISTRATION_RESULT, answer, execution, registration, unanswered
 
 TEXT = (("Content-Type", "text/plain"),)
@@ -17,7 +17,7 @@ def refusal(status, body=b"", **changes):
 
 
 @pytest.mark.parametrize(
-    ("exchange", "counts"),
+    ("exchange", "is_lasting"),
     [
         (execution(), True),
         (refusal(404), True),
@@ -39,12 +39,12 @@ def refusal(status, body=b"", **changes):
         "a time-out",
     ],
 )
-def test_only_an_answer_that_the_same_request_would_get_again_is_evidence(exchange, counts):
-    """The suite records how a service behaves where the document is silent. An answer is evidence if it is no accident.
+def test_only_an_answer_that_the_same_request_would_get_again_is_lasting(exchange, is_lasting):
+    """The suite records how a service behaves if the document is silent. Only a lasting answer shows that.
 
-    An error that may pass is none, and neither is a refusal of the valid token.
+    An error that may pass is not lasting, and neither is a refusal of the valid token.
     """
-    assert is_evidence(exchange) is counts
+    assert is_lasting_answer(exchange) is is_lasting
 
 
 @pytest.mark.parametrize(

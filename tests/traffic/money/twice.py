@@ -20,7 +20,7 @@ from spec.answers import data_of, grants_protected_result, is_granted, succeeded
 from spec.exchange import Exchange, Purpose
 from spec.facts import Facts
 from spec.json_text import JsonPath, leaves_of
-from spec.observed import answer_of, is_evidence
+from spec.observed import answer_of, is_lasting_answer
 from tests.traffic.money.preparing import prepare_executable_transfers
 
 MOVED_TWICE = "MONEY MOVED TWICE: a second execution of a code changes the balance again"
@@ -65,7 +65,7 @@ class ExecutedTwice:
         its status. A list with at most one item: it is empty if the same request may get another answer in a minute,
         such as after a 503.
         """
-        if not is_evidence(self.second):
+        if not is_lasting_answer(self.second):
             return []
         if not grants_protected_result(self.second):
             return [answer_of(self.second)]
