@@ -96,17 +96,19 @@ def guard_output() -> None:
     _open_closed_descriptors()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
+        own_stream_of_interpreter = getattr(sys, f"__{name}__")
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
-        elif stream is getattr(sys, f"__{name}__"):
+        elif stream is own_stream_of_interpreter:
             setattr(sys, name, _stream_that_never_fails(stream))
 
 
 def _first_output_error() -> OSError | None:
     """The first error when something was printed; None if everything could be printed."""
-    sys.stdout.flush()
-    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    return raw.lost if isinstance(raw, _FileThatNeverFails) else None
+    sys.stdout.flush()  # the buffer may have text whose writing fails only now
+    buffer = getattr(sys.stdout, "buffer", None)
+    file = getattr(buffer, "raw", None)  # that of `guard_output`, unless a self-test has set another stream
+    return file.lost if isinstance(file, _FileThatNeverFails) else None
 
 
 def reason_of_lost_output() -> str:

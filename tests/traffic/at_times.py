@@ -331,12 +331,13 @@ class _Refusals:
     """Requests to undocumented paths. A 404 that is answered like them says that the path is unknown, too."""
 
     def include(self, exchange: Exchange) -> bool:
-        """True if the answer of this exchange is such a refusal."""
+        """True if the answer of this exchange refuses the token or the path."""
         kind = _kind_of_refusal(exchange)
         if kind in self.kinds:
             return True
-        is_compared = kind is RefusalKind.NOT_FOUND and bool(self.of_undocumented_paths)
-        return is_compared and indistinguishable(exchange, *self.of_undocumented_paths)
+        if kind is not RefusalKind.NOT_FOUND or not self.of_undocumented_paths:
+            return False
+        return indistinguishable(exchange, *self.of_undocumented_paths)
 
 
 def _refusals(log: Log, operation: str, kinds: Collection[RefusalKind]) -> _Refusals:

@@ -271,9 +271,9 @@ def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgeme
         answers = evidence.best_answers(operation)
     except NotExercised as missing:
         return inconclusive(missing.why)
-    is_found_each_time = _judgement_of_being_found_each_time(evidence, operation)
-    if is_found_each_time.deviates:
-        return is_found_each_time
+    found_each_time = _judgement_of_being_found_each_time(evidence, operation)
+    if found_each_time.deviates:
+        return found_each_time
     granted = [exchange for exchange in evidence.not_generated(operation) if _shows_an_endpoint(exchange)]
     if granted:
         return holds(*granted)

@@ -338,13 +338,14 @@ class SequenceSender:
         """
         client = self.registrar.client
         guard = client.door.guard  # decides which executions may be sent, and knows the codes that were prepared
-        number_of_transfers = min(1, guard.count_possible_executions())  # 0 if no further execution is permitted
-        if unusual and number_of_transfers and self.profile.is_sandbox:
+        may_execute = guard.count_possible_executions() > 0
+        if unusual and may_execute and self.profile.is_sandbox:
             preparation = prepare_unusual_transfer(client, self.profile, unusual, self.purpose)
             codes = guard.prepared.codes_of([preparation]) if preparation else []
             self._prepared += codes
             if codes:
                 return preparation
+        number_of_transfers = 1 if may_execute else 0
         preparations = prepare_executable_transfers(client, self.profile, number_of_transfers, self.purpose)
         self._prepared += guard.prepared.codes_of(preparations)
         return preparations[0] if preparations else None
@@ -380,8 +381,11 @@ class SequenceSender:
         the interface document does not say how a second execution is answered.
         """
         client = self.registrar.client
-        guard = client.door.guard  # decides which executions may be sent
-        if not self._executed or not guard.count_possible_executions() or not guard.permit_again(self._executed):
+        guard = client.door.guard  # decides which executions may be sent, and refuses a code that was sent before
+        if not self._executed or not guard.count_possible_executions():
+            return None
+        is_permitted = guard.permit_again(self._executed)
+        if not is_permitted:
             return None
         return client.send("executePix", self._executed, purpose=self.purpose)
 
