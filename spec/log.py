@@ -61,11 +61,11 @@ class Log:
         """
         for index, exchange in enumerate(self._exchanges):
             if exchange.number in numbers:
-                not_sent = Failure(FailureKind.LIMIT, why)
+                not_sent = Failure(FailureKind.LIMIT, why)  # as if a limit of the suite had kept the request back
                 self._exchanges[index] = replace(exchange, number=0, response=None, failure=not_sent)
         for number_of_first, repetition in list(self._repetitions.items()):
             if repetition.number in numbers:
-                del self._repetitions[number_of_first]
+                del self._repetitions[number_of_first]  # nothing is known of a second answer
 
     def __iter__(self) -> Iterator[Exchange]:
         """Every exchange in the order of sending, also those whose answer was replaced by a later one."""

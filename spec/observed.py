@@ -47,13 +47,13 @@ ObservedValues = dict[Text, list[Facts | str]]
 def final_answer(exchange: Exchange, log: Log) -> Exchange:
     """The exchange with the answer that counts: this one, or the one in which the same request was sent once more.
 
-    The run sends some requests once more, to see whether the answer stays the same. The second answer counts if it is
-    lasting and the first one is not, such as a rate limit.
+    The run sends some requests once more, to see whether the answer stays the same. The first answer counts, unless
+    only the second one is lasting. For example, the first one may be a rate limit, which lasts no minute.
     """
     repetition = log.repetition_of(exchange)
-    if repetition is not None and not is_lasting_answer(exchange) and is_lasting_answer(repetition):
-        return repetition
-    return exchange
+    if repetition is None or is_lasting_answer(exchange):
+        return exchange
+    return repetition if is_lasting_answer(repetition) else exchange
 
 
 def is_lasting_answer(exchange: Exchange) -> bool:

@@ -87,9 +87,10 @@ class Reproduction:
         return self.with_remark_if_only_in_parallel(requirement_id, judgement)
 
     def with_remark_if_only_in_parallel(self, requirement_id: str, judgement: Judgement) -> Judgement:
-        """The judgement; its findings get the remark "only with other requests in flight" if that is so.
+        """The judgement, which says that the service deviates from the requirement.
 
-        `judgement` says that the service deviates from the requirement.
+        If the deviation shows only in requests that were sent in parallel with others, its findings get the remark
+        "only with other requests in flight".
         """
         shows_only_in_parallel = self._shows_only_in_parallel(requirement_id, judgement.exchanges)
         return _with_remark_on_parallel_requests(judgement) if shows_only_in_parallel else judgement
@@ -103,8 +104,8 @@ class Reproduction:
         deviating = [exchange for exchange in exchanges if _deviates(requirement_id, exchange)]
         if deviating:
             return all(self._deviates_only_in_parallel(requirement_id, exchange) for exchange in deviating)
-        # No exchange breaks a rule: the requirement is one without a rule, such as "a token is required". Then the
-        # requests show the deviation that got a protected result without the valid token.
+        # No exchange breaks a rule: the requirement is one without a rule, such as "a token is required". Then an
+        # exchange shows the deviation if its request got a protected result without the valid token.
         granted = [exchange for exchange in exchanges if _is_wrongly_granted(exchange)]
         return bool(granted) and all(map(self._is_granted_only_in_parallel, granted))
 

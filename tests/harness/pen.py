@@ -71,7 +71,7 @@ class Pen:
 
     def let_pytest_print(self) -> None:
         """From now on print lines of pytest and its plugins as well, for example because something failed in pytest."""
-        if self._terminal is not None:
+        if self._terminal is not None:  # it is None with `-p no:terminal`, and then pytest prints nothing
             self._terminal.prints_only_suite = False
 
     def _clean_record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:

@@ -209,7 +209,7 @@ def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> 
     elif report.failed:  # the suite itself failed: the traceback is the reason
         report.longrepr = clean(str(report.longrepr))
     elif report.skipped and isinstance(report.longrepr, tuple):
-        # The page shows it in its language (`HtmlPage.show_reason_of_skip`).
+        # The HTML report shows `why`, translated to its language (`HtmlPage.show_reason_of_skip`).
         report.why = changed(test.own_result.why, clean)
         path, line_number, reason = report.longrepr  # the form in which pytest reports a skip
         report.longrepr = (path, line_number, clean(reason))

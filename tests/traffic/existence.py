@@ -260,8 +260,8 @@ def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgeme
 
     1. The endpoint is missing at times: the service deviates.
     2. A request with the valid token was granted, and its answer is readable: the endpoint exists.
-    3. A refused request has an answer that is not temporary (such as a 503): the answer is compared with those to the
-       siblings, which are the same request to undocumented paths.
+    3. A refused request has an answer that is not temporary (a 503 is temporary): the answer is compared with those to
+       the siblings, which are the same request to undocumented paths.
     4. The same with the answer to one more harmless request (for a made-up code or account).
     5. Otherwise it is unknown.
 

@@ -239,28 +239,27 @@ class DrawnSequences:
         A short sequence explains a deviation better. Its parts are sent, each with a new key. Sequences with an
         execution are left out, because their parts would execute further transfers.
         """
-        from tests.traffic.drawing.step_sequences import (
-            search_for_shorter_sequence,
-        )  # not at the top: imports Hypothesis
+        # Not imported at the top, because this imports Hypothesis.
+        from tests.traffic.drawing.step_sequences import search_for_shorter_sequence
 
         requests_left = _MOST_SHORTER_IN_ALL
-        for answers in (self.answers_without_transfers, self.answers_with_transfers):
-            for requirement_id, finding, case in answers.found_by_drawn_requests_alone():
+        for judged_answers in (self.answers_without_transfers, self.answers_with_transfers):
+            for requirement_id, finding, case in judged_answers.found_by_drawn_requests_alone():
                 steps = [Step(step) for step in case.steps]
                 if executes(steps):
                     continue
                 most = min(requests_left, _MOST_SHORTER)
-                search = _ShortestSequenceSearch(self, answers, requirement_id, finding, most)
+                search = _ShortestSequenceSearch(self, judged_answers, requirement_id, finding, most)
                 search_for_shorter_sequence(steps, search.shows)
                 requests_left -= search.times_sent
 
-    def send_shorter_sequence(self, sequence: Sequence[Step], answers: JudgedAnswers) -> StepsWithAnswers:
-        """Send a part of a drawn sequence, and add its answers to `answers`, which finds the deviations in them.
+    def send_shorter_sequence(self, sequence: Sequence[Step], judged_answers: JudgedAnswers) -> StepsWithAnswers:
+        """Send a part of a drawn sequence, and add its answers to `judged_answers`, which finds the deviations in them.
 
         Returns the steps that were sent, with their answers. The search for a shorter sequence calls this method.
         """
         steps_sent = self._send_sequence(sequence, self._synthetic_key(), InSequence.SHORTER)
-        self._add_answers(steps_sent, answers, how_unusual=SMALLER)
+        self._add_answers(steps_sent, judged_answers, how_unusual=SMALLER)
         return steps_sent
 
     def _synthetic_key(self) -> PixKey | None:
@@ -278,34 +277,34 @@ class DrawnSequences:
         """
         sender = SequenceSender(self.registrar, self.profile, self.selection, purpose, key)
         of_both_sorts = (self.answers_without_transfers, self.answers_with_transfers)
-        is_limit_reached = any(answers.why_incomplete for answers in of_both_sorts)
+        is_limit_reached = any(judged_answers.why_incomplete for judged_answers in of_both_sorts)
         if not is_limit_reached:
             for step in sequence:
                 sender.send_step(step)
         sender.end()
         return sender.steps_sent
 
-    def _add_answers(self, steps_sent: StepsWithAnswers, answers: JudgedAnswers, how_unusual: str = "") -> None:
-        """Add the answers of a sequence to `answers`, which finds the deviations. Each has the steps that led to it.
+    def _add_answers(self, steps_sent: StepsWithAnswers, judged_answers: JudgedAnswers, how_unusual: str = "") -> None:
+        """Add the answers of a sequence to `judged_answers`, each with the steps that led to it.
 
         `how_unusual` is SMALLER if the sequence is a part of another one. The report does not count such a sequence,
         because the number of parts depends on the search.
         """
         steps = tuple(step for step, _ in steps_sent)
         for count, (_, exchange) in enumerate(steps_sent, 1):
-            self._add_answer(exchange, steps[:count], answers, how_unusual)
+            self._add_answer(exchange, steps[:count], judged_answers, how_unusual)
 
     def _add_answer(
-        self, exchange: Exchange, steps: Sequence[Step], answers: JudgedAnswers, how_unusual: str = ""
+        self, exchange: Exchange, steps: Sequence[Step], judged_answers: JudgedAnswers, how_unusual: str = ""
     ) -> None:
-        """Add one answer to `answers`, which finds its deviations. `steps` are the steps up to it, its own included.
+        """Add one answer to `judged_answers`. `steps` are the steps that led to it, its own step included.
 
         If a step executes a transfer, the answer gets the mark WITH_EXECUTION, so that no shorter sequence is searched.
         """
         if executes(steps):
             how_unusual = WITH_EXECUTION
         names = tuple(step.value for step in steps)
-        answers.add(Case(exchange.operation, how_unusual=how_unusual, valid=True, steps=names), exchange)
+        judged_answers.add(Case(exchange.operation, how_unusual=how_unusual, valid=True, steps=names), exchange)
 
     # -- a transfer that is executed twice --------------------------------------------------------------------------
 
@@ -351,7 +350,7 @@ class _ShortestSequenceSearch:
     """A search for the shortest sequence that shows a finding (a deviation from a requirement)."""
 
     sequences: DrawnSequences
-    answers: JudgedAnswers
+    judged_answers: JudgedAnswers
     """All answers to sequences of this sort. The answers to shorter sequences are added to them."""
     requirement_id: str
     finding: Finding
@@ -368,7 +367,7 @@ class _ShortestSequenceSearch:
         `case.steps` are the steps up to an answer. They show the finding if this answer shows it, or if the same steps
         without the last one show it already.
         """
-        for case, exchange in self.answers.cases_with_answers:
+        for case, exchange in self.judged_answers.cases_with_answers:
             without_last_step = case.steps[:-1]
             is_shown_before = self.shown_by.get(without_last_step, False)
             self.shown_by[case.steps] = is_shown_before or self._is_shown(exchange)
@@ -384,7 +383,7 @@ class _ShortestSequenceSearch:
         if steps not in self.shown_by:
             # One request less than `most`, because the sequence may end with a deletion of its key.
             may_be_sent = self.times_sent + len(steps) < self.most
-            steps_sent = self.sequences.send_shorter_sequence(sequence, self.answers) if may_be_sent else []
+            steps_sent = self.sequences.send_shorter_sequence(sequence, self.judged_answers) if may_be_sent else []
             self.times_sent += len(steps_sent)
             self.shown_by[steps] = any(self._is_shown(exchange) for _, exchange in steps_sent)
         return self.shown_by[steps]
