@@ -99,8 +99,12 @@ class Log:
         return [exchange for exchange in self._not_superseded(valid) if exchange.generator == generator]
 
     def sent_by_scenarios(self, operation: str | None = None) -> list[Exchange]:
-        """The requests that scenarios sent to an operation (to any operation if it is None), not the generated ones."""
-        return [exchange for exchange in self._not_superseded(self.attempts(operation)) if not exchange.is_generated]
+        """The requests that scenarios sent to an operation (to any operation if it is None).
+
+        A scenario is a function that sends requests for a purpose. Requests that were drawn at random are left out.
+        """
+        attempts = self._not_superseded(self.attempts(operation))
+        return [exchange for exchange in attempts if not exchange.is_generated]
 
     def generated(self, operation: str) -> list[Exchange]:
         """The requests to an operation that Schemathesis drew, also those that were not sent.

@@ -100,9 +100,11 @@ def integer_field(body: Mapping[str, object], name: str, factor: int = 1) -> int
     many.
     """
     value = body.get(name)
-    # In Python, true and false are integers, too.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_NUMBER:
-        raise Refusal(400, f"The field {name} holds a positive number, at most {MAX_NUMBER}.")
+    refusal = Refusal(400, f"The field {name} holds a positive number, at most {MAX_NUMBER}.")
+    if isinstance(value, bool) or not isinstance(value, int | float):  # in Python, true and false are integers, too
+        raise refusal
+    if not 0 < value <= MAX_NUMBER:
+        raise refusal
     product = Decimal(str(value)) * factor  # exact, unlike a product of floats
     if product % 1:
         raise Refusal(400, f"The field {name} has too many decimals.")

@@ -250,7 +250,7 @@ def _after_registration(key: PixKey, profile: Profile) -> str:
 def _lines_about_transfers(plan: Plan, profile: Profile) -> Iterator[str]:
     """Lines about the requests to create PIX transactions and transfers, some of which may move money by themselves.
 
-    A warning names requests whose effect a run cannot notice outside a sandbox.
+    The last line says which requests may show nothing about a service outside a sandbox.
     """
     exchanges = plan.to(*PREPARING_OPERATIONS)
     limit = profile.limits.transfers
@@ -263,9 +263,8 @@ def _lines_about_transfers(plan: Plan, profile: Profile) -> Iterator[str]:
     if not all(exchange.valid for exchange in exchanges):
         amount = "of any amount" if profile.is_sandbox else "of at most the amount of the profile"
         yield f"  invalid and generated bodies: with synthetic accounts ({SYNTHETIC_PREFIX}…), {amount}"
-    sends_malformed_bodies = "fuzz" in profile.allow and plan.to(
-        "registerPixKey", "deletePixKey", *PREPARING_OPERATIONS
-    )
+    to_operations_with_a_body = plan.to("registerPixKey", "deletePixKey", *PREPARING_OPERATIONS)
+    sends_malformed_bodies = "fuzz" in profile.allow and bool(to_operations_with_a_body)
     if sends_malformed_bodies and not profile.is_sandbox:
         # Such a body names an account that nobody has. If the service answers "no such account" before it looks at the
         # body, the run cannot see whether the service checks the body.

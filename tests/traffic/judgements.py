@@ -442,8 +442,9 @@ def value_is_the_prepared_amount(log: Log) -> Judgement:
 
 
 def _value_in_result(exchange: Exchange, field: str) -> object:
-    """The value of a field in the member `data` of an answer, such as "value"; None if there is none."""
-    return (data_of(exchange.response) or {}).get(field)
+    """The value of a field in the result (the member `data` of an answer), such as the field `id`; None without one."""
+    result = data_of(exchange.response) or {}
+    return result.get(field)
 
 
 # -- one of many answers --------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def _accepted_of_another_type(registrar: Registrar, key_type: str) -> Exchange |
 
 
 def _may_refuse_the_type(registration: Exchange) -> bool:
-    """True if the service refused a registration in a way that may be about its key type."""
+    """True if the service refused a registration in a way that may be about its key type, such as with a 422."""
     return refusal_or_failure(registration) in _REFUSALS_OF_A_TYPE
 
 
