@@ -29,8 +29,8 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
     # A run needs the journal if the profile lists codes. On a sandbox a code may be executed twice.
     needs_a_journal = profile is not None and bool(profile.transactions.codes) and not profile.is_sandbox
     why_no_code_is_sent = ""
-    # `fault` finds damage, and raises an error if a file cannot be read. It is asked only if no run needs the journal,
-    # because `reason_not_to_trust` may find another reason first.
+    # `fault` finds damage. It is asked only if no run needs the journal: it raises an error if a file cannot be read,
+    # while `reason_not_to_trust` may find another reason before it reads the file.
     if needs_a_journal or journal.fault():
         why_no_code_is_sent = journal.reason_not_to_trust()
     return [*lines, f"codes in {journal.path}: {len(entries)}"], why_no_code_is_sent

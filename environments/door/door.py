@@ -349,7 +349,7 @@ class Door:
         if subject is NoteSubject.NOT_ALL_SENT:
             self.unsent[text].add(operation)
         else:
-            self.guard.notes.append(text)
+            self.guard.notes.append(text)  # the guard itself also notes faults of the set-up there
 
     # -- one request ------------------------------------------------------------------------------------------
 
@@ -379,7 +379,7 @@ class Door:
         If a policy refuses the request, the exchange has the number 0 and says why. The thread has the lock of the door
         throughout, except while it waits or while the request waits for its answer.
         """
-        sending.barrier = self._taken_barrier()
+        sending.barrier = self._taken_barrier()  # set if it is to be sent at the same moment as another request
         sending.goes_first = sending.is_repetition or self._thread_data.goes_first
         with self.run_end.lock:
             try:

@@ -143,7 +143,7 @@ def _is_404_at_times(log: Log, operation: str) -> bool:
 
     Then one node may not know the path. The answers of undocumented paths show whether the 404 says that.
     """
-    exchanges = [exchange for exchange in _that_should_be_accepted(log, operation) if exchange.response]
+    exchanges = [exchange for exchange in _requests_that_should_be_accepted(log, operation) if exchange.response]
     not_found = [exchange for exchange in exchanges if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND]
     for refused in not_found:
         for exchange in exchanges:
@@ -164,23 +164,23 @@ def _send_to_undocumented_paths(traffic: Traffic, operation: str) -> None:
 def _answers_disagree(log: Log, operation: str) -> bool:
     """True if some answers to an operation refuse the valid token, or say that the path is unknown, and others do not.
 
-    Only requests of `_that_should_be_accepted` are compared.
+    Only valid requests are compared, and executions even if their code does not exist.
     """
     kinds = [RefusalKind.TOKEN]  # 401
     if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:  # executions and registrations
         kinds.append(RefusalKind.FORBIDDEN)  # 403; for other operations it does not count, a service may forbid a read
     refusals = _refusals(log, operation, (*kinds, *refusals_of_the_path(operation)))
-    should_be_accepted = _that_should_be_accepted(log, operation)
+    should_be_accepted = _requests_that_should_be_accepted(log, operation)
     one_is_accepted = any(_is_accepted(exchange, refusals) for exchange in should_be_accepted)
     one_is_refused = any(map(refusals.include, should_be_accepted))
     return one_is_accepted and one_is_refused
 
 
-def _that_should_be_accepted(log: Log, operation: str) -> list[Exchange]:
+def _requests_that_should_be_accepted(log: Log, operation: str) -> list[Exchange]:
     """The valid requests to an operation, with the valid token and written in the usual way.
 
-    Executions are among them even if their code does not exist, because their token and path must be accepted
-    nevertheless.
+    Executions are among them even if their code does not exist, because their token and path must be accepted in any
+    case.
     """
     requests = log.attempts(operation)
     with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.spelling]
@@ -342,8 +342,8 @@ def _refusals(log: Log, operation: str, kinds: Collection[RefusalKind]) -> _Refu
     """The refusals of an operation that count: those of these kinds, and a 404 that says that the path is unknown.
 
     A 404 says that if it is answered like an undocumented path, while another 404 of the operation is not. For example,
-    the service has other words for an unknown code. Without such words, a 404 may be about the code or key. It counts
-    only if `kinds` has refusals of the path.
+    the service has other words for an unknown code. Without such words, a 404 may be about the code or key. Such a 404
+    is looked for only if `kinds` has the refusals of the path (405, 501).
     """
     undocumented: list[Exchange] = []
     if set(_REFUSALS_OF_THE_METHOD) <= set(kinds):
@@ -351,7 +351,8 @@ def _refusals(log: Log, operation: str, kinds: Collection[RefusalKind]) -> _Refu
     not_found = [
         exchange for exchange in log.attempts(operation) if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND
     ]
-    if undocumented and all(indistinguishable(exchange, *undocumented) for exchange in not_found):
+    has_another_404 = any(undocumented and not indistinguishable(exchange, *undocumented) for exchange in not_found)
+    if not has_another_404:
         undocumented = []
     return _Refusals(kinds, undocumented)
 

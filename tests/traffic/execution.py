@@ -302,7 +302,7 @@ class _Executions:
     def _size_of_pair(self) -> int:
         """Number of codes that are kept to execute them at the same moment: 2, or 0 if that is not done.
 
-        It is done on a sandbox alone, because a service that refuses simultaneous requests would cost two real codes.
+        It is done on a sandbox alone: a service may refuse simultaneous requests, and then two real codes are wasted.
         The run must prepare codes, and must be permitted to send two requests at once.
         """
         if not self._profile.is_sandbox or not self._profile.transactions.prepare:
@@ -428,8 +428,8 @@ class _Executions:
         while a valid request is under way. The first request in `requests` is not chosen, because it is sent right
         after an execution, alone.
 
-        Empty outside a sandbox, because a service that refuses simultaneous requests would cost a real code. Also empty
-        until a code was executed: at least one success must not depend on simultaneous requests.
+        Empty outside a sandbox: a service may refuse simultaneous requests, and then a real code may be wasted. Also
+        empty until a code was executed: at least one success must not depend on simultaneous requests.
         """
         if not self._profile.is_sandbox or not successful_executions(self._log):
             return []

@@ -364,8 +364,9 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     """Invalid deletions: those with an unusual body or Content-Type.
 
     `case` is a usual deletion of a made-up key for a made-up account, and `members` are the names and values in its
-    body. Deletions that name a made-up key are for an account of the profile instead, because an existing account shows
-    more. The deletion of a made-up key counts as invalid, too: this key was never registered.
+    body. Deletions that name a made-up key in a body that can be read are for an account of the profile instead,
+    because an existing account shows more. The deletion of a made-up key counts as invalid, too: this key was never
+    registered.
     """
     for_own_account = _deletion_for_own_account(case, profile)  # `case` itself if the profile has no account
     yield from _deletions_without_members(case, for_own_account, profile)

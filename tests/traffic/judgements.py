@@ -286,15 +286,18 @@ def _shape_of(exchange: Exchange) -> Facts:
 # -- a refusal does nothing -----------------------------------------------------------------------------------------
 
 
-def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
-    """Judges that no registration was refused and still registered its key. `effects` are the registrations that did.
+def no_refusal_had_an_effect(refused_but_registered: list[Exchange]) -> Judgement:
+    """Judges that no registration was refused although the service registered its key.
 
-    The finding names key type and answer of each, such as "PHONE: 400 application/json".
+    `refused_but_registered` are the registrations for which that happened. The finding names key type and answer of
+    each, such as "PHONE: 400 application/json".
     """
-    if not effects:
+    if not refused_but_registered:
         return holds()
-    answers = [say("{type}: {answer}", type=type_sent(effect), answer=answer_in_words(effect)) for effect in effects]
-    return deviates(finding("refusal-with-effect", refused=joined(answers, ", ")), *effects)
+    answers = []
+    for registration in refused_but_registered:
+        answers.append(say("{type}: {answer}", type=type_sent(registration), answer=answer_in_words(registration)))
+    return deviates(finding("refusal-with-effect", refused=joined(answers, ", ")), *refused_but_registered)
 
 
 def no_refused_execution_shows_done(log: Log) -> Judgement:

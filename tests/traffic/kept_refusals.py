@@ -119,9 +119,9 @@ def _send_for_new_code_or_account(request: _HarmlessRequest) -> None:
 def identifiers_with_one_wrong_token(operation: str, profile: Profile) -> list[str]:
     """The codes or accounts that get a wrong token: for executions two codes that do not exist, else two accounts.
 
-    The accounts are those of the profile on a sandbox, and made up (synthetic) elsewhere. The body of these
-    registrations is cut short, so that nothing is registered. But a careless service may take it for a registration of
-    an empty key, which nobody could delete again.
+    On a sandbox the accounts are those of the profile. Elsewhere they are made up (synthetic): the body of these
+    registrations is cut short, and a careless service may take it for a registration of an empty key, which nobody
+    could delete again.
     """
     own = profile.accounts if operation == _REGISTER and profile.is_sandbox else ()
     return [*own, synthetic(), synthetic()][:MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN]

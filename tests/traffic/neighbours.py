@@ -234,9 +234,7 @@ def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]
     if traffic.may_send_to(_REGISTER):
         refused_requests.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
     reads = _reads_of_last_account(traffic)
-    first_read, second_read, third_read = (
-        reads[:1],
-        reads[1:2],
-        reads[2:3],
-    )  # usually the balance, the keys, the entries
+    first_read = reads[:1]  # usually the balance
+    second_read = reads[1:2]  # usually the list of keys
+    third_read = reads[2:3]  # usually the entries
     return [without_a_token, first_read, refused_requests, second_read, third_read]

@@ -278,11 +278,12 @@ def _is_observed_for_its_kind(exchange: Exchange, log: Log) -> bool:
 
 
 def _observed_request_of_kind(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
-    """The invalid request whose answer the report shows for a kind such as ("pixKey", "missing"); None if none is sent.
+    """The invalid request whose answer the report shows for a kind, such as ("pixKey", "missing"); None without one.
 
     Of two deletions of a kind, it is the deletion for a synthetic account (made up by the suite), because outside a
     sandbox only this one is sent, and runs shall be comparable. But if the body is unreadable, it is the deletion for
-    the account of the profile: it is sent everywhere, and an existing account shows more.
+    the account of the profile, because an existing account shows more. Outside a sandbox a synthetic account replaces
+    that account (`harmless_cases`), so both are for a synthetic one; then the last one counts.
     """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
     _, how_it_is_unusual = unusual

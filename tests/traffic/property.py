@@ -258,7 +258,7 @@ def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]
 def _moves_no_money(operation: str, profile: Profile) -> bool:
     """True if parts of a request that was drawn at random may be sent, because they cannot move real money.
 
-    On a sandbox, a service without real money, a prepared transfer is harmless. An execution is sent nowhere.
+    On a sandbox, a service without real money, a prepared transfer is harmless. Parts of executions are never sent.
     """
     may_move_money = operations()[operation].permission in MONEY_PERMISSIONS
     return operation != "executePix" and (profile.is_sandbox or not may_move_money)

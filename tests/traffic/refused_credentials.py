@@ -149,7 +149,7 @@ def unauthorized_requests_for_code(
 
 
 def send_first_code_again(client: Client) -> None:
-    """Send the code that was executed first once more without a token, and once more with a wrong one.
+    """Send the first executed code once more without a token, and once more with a wrong one.
 
     A service with a cache may answer anybody with the result of the execution. Nothing is sent if no code was executed.
     If limits.wrong_tokens is reached, the door (which sends all requests) does not send these requests.

@@ -70,6 +70,13 @@ class KeyListing(Purpose):
     BESIDE_A_REGISTRATION = "the list at the same moment as a registration"
 
 
+PURPOSES_OF_FREE_KEYS = (
+    Registering.FIRST_TIME,
+    Registering.SIMULTANEOUS,
+    Registering.ONCE_MORE,
+    Registering.RIGHT_AFTER_A_TRANSFER,
+)
+"""Purposes of registrations whose key is free: not registered, or deleted before."""
 PURPOSES_WITH_OTHER_TYPES = (
     Registering.UNDOCUMENTED_TYPE,
     Registering.OTHER_NAME_OF_RANDOM,
@@ -142,13 +149,7 @@ def registrations_of_free_keys(log: Log) -> list[Exchange]:
 
     A service must accept them, so statements on accepted registrations are judged by them.
     """
-    purposes = (
-        Registering.FIRST_TIME,
-        Registering.SIMULTANEOUS,
-        Registering.ONCE_MORE,
-        Registering.RIGHT_AFTER_A_TRANSFER,
-    )
-    return log.of(REGISTER, *purposes)
+    return log.of(REGISTER, *PURPOSES_OF_FREE_KEYS)
 
 
 def repeated_registrations(log: Log) -> list[Exchange]:

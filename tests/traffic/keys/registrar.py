@@ -168,16 +168,21 @@ class Registrar:
     # -- registrations and deletions --------------------------------------------------------------------------
 
     def register(
-        self, key: PixKey | Mapping[str, Any], purpose: Purpose | None = None, *, valid: bool = True, **options: Any
+        self,
+        key_or_body: PixKey | Mapping[str, Any],
+        purpose: Purpose | None = None,
+        *,
+        valid: bool = True,
+        **options: Any,
     ) -> Exchange:
         """Send a registration of a key at the account of the run, and return the exchange.
 
-        The argument may also be the whole body of the request. `valid` is False if the service must refuse it or may
-        refuse it. `options` are those of `Client.send`, such as `credential`. Before the first registration of a run
-        the lists of keys are read.
+        Instead of the key, the whole body of the request may be given. `valid` is False if the service must refuse it
+        or may refuse it. `options` are those of `Client.send`, such as `credential`. Before the first registration of a
+        run the lists of keys are read.
         """
         self._read_lists_once()
-        body = registration_body(key, self.account) if isinstance(key, PixKey) else key
+        body = registration_body(key_or_body, self.account) if isinstance(key_or_body, PixKey) else key_or_body
         request = {"json": body, "valid": valid, "purpose": purpose, **options}  # options may replace the body
         return self.client.send("registerPixKey", self.account, **request)
 
@@ -214,8 +219,8 @@ class Registrar:
     def is_deleted(self, registration: Exchange) -> bool:
         """True if the key of a registration does not exist now: it was deleted, or the service made none so far.
 
-        LATER: the registration was granted, but no list ever showed the key. A slow service may register it later, even
-        after a deletion that succeeded.
+        The service made none so far in the state LATER: the registration was granted, but no list ever showed the key.
+        A slow service may register it later, even after a deletion that succeeded.
         """
         key = self.keys.key_of(registration)
         return key is not None and (not key.may_still_exist or key.state is KeyState.LATER)
@@ -249,7 +254,7 @@ class Registrar:
     # -- cleaning up ------------------------------------------------------------------------------------------
 
     def clean_up(self) -> None:
-        """Delete the keys that this run registered and that are not deleted yet, such as after a busy moment.
+        """Delete the keys that this run registered and that are not deleted yet, such as after a refused deletion.
 
         A list of keys is read before, because it may show the values of RANDOM keys, and after, because it shows
         whether the keys are gone.

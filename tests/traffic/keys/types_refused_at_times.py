@@ -29,6 +29,7 @@ from spec.interface import SYNTHETIC_PREFIX
 from spec.log import Log
 from spec.observed import indistinguishable
 from tests.traffic.keys.purposes import (
+    PURPOSES_OF_FREE_KEYS,
     REGISTER,
     Registering,
     body_sent,
@@ -48,9 +49,9 @@ not among them, because one server of several may not know the path: another req
 _MOST_TURNS = 16
 """Most times that both keys are registered in turn. If one server of three refuses the type, 69 runs of 70 see two
 refusals among so many answers."""
-_TURNS_UNTIL_THE_FIRST_REFUSAL = 6
-"""Turns after which the run gives up if none of them was refused: the refusal before was perhaps an accident. If one
-server of three refuses the type, 10 runs of 11 see a refusal among so many answers."""
+_TURNS_AFTER_A_DOUBTFUL_REFUSAL = 6
+"""Turns after which the run gives up if none of them was refused, and if only registrations beside other requests were
+refused before: many conforming services refuse a request while another one is under way."""
 
 
 # -- what is sent ---------------------------------------------------------------------------------------------------
@@ -76,13 +77,15 @@ def _register_in_turn(registrar: Registrar, accepted: Exchange, control: Exchang
     """Register and delete the control key, and then the key of the type that was refused, up to sixteen times.
 
     The control key is of another type, and shows that the account takes keys now. Both registrations were accepted
-    before. The turns end if the control key is refused, if a key cannot be deleted, if enough refusals count, or if the
-    first six turns have no refusal.
+    before. The turns end if the control key is refused, if a key cannot be deleted, or if enough refusals count. They
+    also end if the first six turns have no refusal, and only registrations beside other requests were refused before.
     """
     key_type = type_sent(accepted)
+    was_refused_alone = key_type in _types_that_were_refused(registrar.log, alone=True)
     number_of_refusals = 0
     for number_of_turns in range(_MOST_TURNS):
-        if number_of_turns == _TURNS_UNTIL_THE_FIRST_REFUSAL and not number_of_refusals:
+        is_doubtful = not was_refused_alone and not number_of_refusals
+        if is_doubtful and number_of_turns == _TURNS_AFTER_A_DOUBTFUL_REFUSAL:
             return
         answer_of_control = registrar.register(body_sent(control), Registering.CONTROL_OF_A_TYPE)
         control_is_free = registrar.delete_key_of(answer_of_control)
@@ -99,22 +102,28 @@ def _register_in_turn(registrar: Registrar, accepted: Exchange, control: Exchang
 
 def _accepted_of_types_refused_at_times(registrar: Registrar) -> list[Exchange]:
     """For each key type that the service accepted and also refused, an accepted registration that can be sent again."""
-    refused_types = _types_that_were_refused(registrar.log)
+    log = registrar.log
+    refused_types = _types_that_were_refused(log)
     accepted_by_type: dict[str, Exchange] = {}
-    for exchange in registrations_of_free_keys(registrar.log):
+    for exchange in (*registrations_of_free_keys(log), *log.of(REGISTER, Registering.AFTER_A_REFUSAL)):
         if type_sent(exchange) in refused_types and _can_be_sent_again(registrar, exchange):
             accepted_by_type.setdefault(type_sent(exchange), exchange)
     return list(accepted_by_type.values())
 
 
-def _types_that_were_refused(log: Log) -> set[str]:
-    """The key types of which a valid registration was refused because of its content.
+def _types_that_were_refused(log: Log, *, alone: bool = False) -> set[str]:
+    """The key types of which a registration of a free key was refused, perhaps because of the type.
 
-    That includes refusals beside other requests, although the run sent such a registration again and judges only the
-    second answer. They prove nothing here, but the type is worth more requests.
+    If `alone`, only registrations count that were sent alone. Otherwise refusals beside other requests count, too, even
+    if the run sent such a registration again and judges only the second answer. They prove nothing, but the type is
+    worth more requests.
     """
-    refused = [exchange for exchange in log.attempts(REGISTER) if exchange.valid and _may_refuse_the_type(exchange)]
-    return {type_sent(exchange) for exchange in refused}
+    refused_types = set()
+    for exchange in log.attempts(REGISTER):
+        is_of_a_free_key = exchange.purpose in PURPOSES_OF_FREE_KEYS
+        if is_of_a_free_key and _may_refuse_the_type(exchange) and (exchange.was_alone or not alone):
+            refused_types.add(type_sent(exchange))
+    return refused_types
 
 
 def _accepted_of_another_type(registrar: Registrar, key_type: str) -> Exchange | None:

@@ -308,9 +308,10 @@ class _Sender:
             self._client.send("listAccounts", purpose=Trust.READ_WITH_STAND_IN, **_options_for(stand_in))
 
     def _send_in_order_of_proof(self, key_type: str, send: Callable[[], Exchange]) -> None:
-        """Send requests with a stand-in, by `send`, and requests without any token, in the order of ORDER_OF_PROOF.
+        """Send requests with a stand-in and requests without any token, in the order of ORDER_OF_PROOF.
 
-        Ends at the first answer that is not as expected if the stand-in is let in, because nothing can be proved then.
+        `send` sends a request with the stand-in, which is what some services trust instead of a token. This ends at the
+        first answer that is not as expected if the stand-in is let in, because nothing can be proved then.
         """
         send_without_any = partial(self.send_without_token, StandIn(key_type=key_type), Trust.NO_TOKEN_IN_BETWEEN)
         for purpose in ORDER_OF_PROOF:
@@ -333,10 +334,10 @@ def _options_for(stand_in: StandIn) -> dict[str, Any]:
 
     The name of the stand-in is in `spelling`, the unusual ways in which a request is written, so that reports show it.
     """
-    parts = "&".join(f"{name}={value}" for name, value in stand_in.query)
+    query = "&".join(f"{name}={value}" for name, value in stand_in.query)
     return {
         "credential": stand_in.credential,
         "headers": stand_in.headers,
-        "query": f"?{parts}" if parts else "",
+        "query": f"?{query}" if query else "",
         "spelling": (stand_in.name,) if stand_in.name else (),
     }

@@ -231,8 +231,8 @@ def is_as_expected_if_let_in(answer: Exchange, log: Log) -> bool:
     """True if an answer is the one that is expected if a stand-in is let in: accepted as if it was the valid token.
 
     A stand-in is what some services trust instead of a token. Requests with it and requests without any token are sent
-    alternately (ORDER_OF_PROOF). With the stand-in the same answer is expected as with the valid token. Without any
-    token a refusal is expected.
+    in an irregular order (ORDER_OF_PROOF). With the stand-in the same answer is expected as with the valid token.
+    Without any token a refusal is expected.
     """
     if answer.purpose is Trust.STAND_IN_AGAIN:
         return is_answered_as_with_the_token(answer, log)
@@ -242,8 +242,8 @@ def is_as_expected_if_let_in(answer: Exchange, log: Log) -> bool:
 def is_stand_in_proved_by_last_answers(log: Log, operation: str) -> bool:
     """True if the last requests to an operation prove that the stand-in in them is let in, as if it was the token.
 
-    A stand-in is what some services trust instead of a token, such as a header that a gateway sets. The last
-    requests were sent with the stand-in and without any token, alternately (ORDER_OF_PROOF).
+    A stand-in is what some services trust instead of a token, such as a header that a gateway sets. The last requests
+    were sent with the stand-in and without any token, in an irregular order (ORDER_OF_PROOF).
     """
     answers = log.of(operation, Trust.STAND_IN_AGAIN, Trust.NO_TOKEN_IN_BETWEEN)
     return _is_stand_in_proved_by(answers[-len(ORDER_OF_PROOF) :], log)
