@@ -148,37 +148,37 @@ def finding_by_requirement(findings: Iterable[ReportedFinding]) -> dict[str, Rep
 def _key_of_location(requirement: ReportedRequirement) -> tuple[object, ...]:
     """Group key of a requirement: in which answers of its operation it deviates, and at which JSON pointers.
 
-    Requirements with the same key are in one group. A known failure (one that the profile lists) and a new failure have
-    different keys, because they are never in one finding. A requirement whose findings have no location has a key of
-    its own.
+    Requirements with the same key are in one group, because one cause probably explains their deviations. A known
+    failure (one that the profile lists) and a new failure have different keys, so that no group has both. If no
+    deviation of a requirement has a location, its key is its own id.
     """
-    # A finding about robustness needs no pointer: its location is the answer as a whole.
-    findings_with_location = [
-        finding for finding in requirement.found if finding.pointers or requirement.level == "robustness"
-    ]
-    if not findings_with_location:
+    # A deviation from a robustness requirement needs no pointer: its location is the answer as a whole.
+    is_robustness = requirement.level == "robustness"
+    deviations_with_location = [deviation for deviation in requirement.found if deviation.pointers or is_robustness]
+    if not deviations_with_location:
         return requirement.is_known, requirement.id
     locations = set()
-    for finding in findings_with_location:
-        # Some findings share a location although their pointers differ, such as a server error and its stack trace.
-        pointers = _SHARED_LOCATIONS.get(finding.code, finding.pointers)
-        locations.add((pointers, finding.exchanges))
+    for deviation in deviations_with_location:
+        # Some deviations share a location although their pointers differ, such as a server error and its stack trace.
+        pointers = _SHARED_LOCATIONS.get(deviation.code, deviation.pointers)
+        locations.add((pointers, deviation.exchanges))
     return requirement.is_known, _operation_name(requirement.id), frozenset(locations)
 
 
 def _key_of_deviations(requirement: ReportedRequirement) -> tuple[object, ...]:
     """Group key of a requirement: all its deviations. Requirements with the same key are in one group.
 
-    A requirement without a finding has a key of its own, its id. A known failure and a new one have different keys.
+    If nothing tells how a requirement deviates, its key is its own id. A known failure (one that the profile lists) and
+    a new failure have different keys, so that no group has both.
     """
-    deviations = frozenset(map(_key_of_deviation, requirement.found))
-    return requirement.is_known, deviations or requirement.id
+    keys_of_deviations = frozenset(map(_key_of_deviation, requirement.found))
+    return requirement.is_known, keys_of_deviations or requirement.id
 
 
-def _key_of_deviation(finding: Finding) -> tuple[object, ...]:
-    """Group key of a finding: its code, parameters and pointers. Findings with the same key show the same deviation."""
-    parameters = tuple(_without_numbers(value) for _, value in finding.parameters)
-    return finding.code, parameters, finding.pointers
+def _key_of_deviation(deviation: Finding) -> tuple[object, ...]:
+    """Group key of a deviation: its code, parameters and pointers. Two deviations with equal keys count as the same."""
+    parameters = tuple(_without_numbers(value) for _, value in deviation.parameters)
+    return deviation.code, parameters, deviation.pointers
 
 
 def _without_numbers(value: Value) -> object:
