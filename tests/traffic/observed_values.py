@@ -627,37 +627,39 @@ def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
 
     It is compared with a complete registration, whose key is a made-up text and may be refused:
 
-    | without the field | complete | the field is |
+    | without the field | complete | the result is |
     |---|---|---|
     | accepted | accepted | LIKE_COMPLETE: the service accepts any key |
+    | accepted | refused, or nothing to compare with | NOT_REQUIRED |
     | refused | refused in the same way | LIKE_COMPLETE: the service looks at the key first |
-    | accepted | refused | NOT_REQUIRED |
     | refused | accepted, or refused in another way | REQUIRED |
+    | refused | nothing to compare with | None |
 
-    None if an answer may be another one in a minute. But if the registration without the field is accepted, this is
-    enough for NOT_REQUIRED.
+    There is nothing to compare with if no complete registration was sent, or if its answer is temporary, such as a
+    server error. If the answer without the field is temporary, the result is None.
     """
     if not is_evidence(exchange):
         return None
+    is_accepted = registered(exchange)
     complete = _complete_registration(log)
-    if complete is None:
-        return NOT_REQUIRED if registered(exchange) else None
-    are_both_registered = registered(exchange) and registered(complete)
-    if are_both_registered or indistinguishable(exchange, complete):
+    if complete is None:  # nothing to compare with
+        return NOT_REQUIRED if is_accepted else None
+    are_both_accepted = is_accepted and registered(complete)
+    if are_both_accepted or indistinguishable(exchange, complete):
         return LIKE_COMPLETE
-    return NOT_REQUIRED if registered(exchange) else REQUIRED
+    return NOT_REQUIRED if is_accepted else REQUIRED
 
 
 def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
     """How a registration is answered whose body names another account than its path: ACCEPTED, REFUSED, LIKE_COMPLETE.
 
-    It is compared with a registration with the right account, in the way in which `need_of_the_field` compares one that
-    lacks a field. LIKE_COMPLETE if both get the same answer: the account in the body seems to make no difference. None
-    for any other registration.
+    It is compared with a registration that has the right account in its body. LIKE_COMPLETE if both are accepted or
+    refused in the same way: the account in the body seems to make no difference. None if `exchange` is any other
+    registration, or if the answers show nothing, such as a server error.
     """
     if exchange.unusual != _OTHER_ACCOUNT:
         return None
-    need = need_of_the_field(exchange, log)
+    need = need_of_the_field(exchange, log)  # compares the answers in the same way as for a missing field
     if need is None:
         return None
     outcomes = {NOT_REQUIRED: ACCEPTED, REQUIRED: REFUSED, LIKE_COMPLETE: LIKE_COMPLETE}
