@@ -99,7 +99,7 @@ class Client:
         | argument | meaning |
         |---|---|
         | `path_parameter` | the account or transaction code in the path, if the path has one |
-        | `credential` | name of the Authorization header that is sent, such as "no header"; else the right token |
+        | `credential` | name of a wrong Authorization header, such as "no header"; the default is the right token |
         | `query` | text behind the path, such as `?page=2` |
         | `safe` | characters of the path parameter that are not percent-encoded |
         | `valid` | true if the interface document promises success |

@@ -220,6 +220,7 @@ def _of_another_issuer(token: str) -> str | None:
 
 _ISSUER = f"https://{SYNTHETIC_PREFIX}issuer.example"
 _MADE_UP_CLAIMS = _part_of_members(iss=_ISSUER, sub=f"{SYNTHETIC_PREFIX}subject", exp=_NEVER_EXPIRES)
+"""Claims for wrong tokens that name nobody: an issuer, a subject, and the year 2100 as the end of the validity."""
 
 
 def _can_be_guessed(text: str) -> bool:
