@@ -278,22 +278,24 @@ def _is_observed_for_its_kind(exchange: Exchange, log: Log) -> bool:
 
 
 def _observed_request_of_kind(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
-    """The invalid request whose answer the report shows for a kind, such as ("pixKey", "missing"); None without one.
+    """The invalid request whose answer the report shows for a kind, such as ("pixKey", "missing").
 
-    Of two deletions of a kind, it is the deletion for a synthetic account (made up by the suite), because outside a
-    sandbox only this one is sent, and runs shall be comparable. But if the body is unreadable, it is the deletion for
-    the account of the profile, because an existing account shows more. Outside a sandbox a synthetic account replaces
-    that account (`harmless_cases`), so both are for a synthetic one; then the last one counts.
+    None if no such request was sent. Two deletions of one kind may be sent, for two accounts:
+
+    - If the body can be read, the report shows the deletion for an account that the suite made up (synthetic). Outside
+      a sandbox only this one is sent, and runs shall be comparable.
+    - If the body cannot be read, it shows the deletion for an account of the profile, because a service may look at the
+      account first.
     """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
     _, how_it_is_unusual = unusual
-    is_unreadable = how_it_is_unusual in UNREADABLE
+    wants_synthetic_account = how_it_is_unusual not in UNREADABLE
     preferred = []
     for exchange in requests:
         has_synthetic_account = SYNTHETIC_PREFIX in exchange.request.last_segment
-        wants_synthetic_account = not is_unreadable
         if has_synthetic_account == wants_synthetic_account:
             preferred.append(exchange)
+    # None is preferred, for example, if a made-up account replaces that of the profile (outside a sandbox).
     candidates = preferred or requests
     # If a request was sent twice, the last one: `_deletions_without_members` has the observed requests at the end.
     return candidates[-1] if candidates else None

@@ -397,8 +397,8 @@ class _Difference:
 def _differences(refused: Exchange) -> Iterator[_Difference]:
     """The differences with which a refused registration is sent again, to see what the service needs.
 
-    First further fields, headers and a query, all in one request. Then other names of each field, such as `key` for
-    `pixKey`, and at last other names of all fields.
+    The first one adds further fields, headers and a query, all in one request. The next ones add other names of one
+    field each, such as `key` beside `pixKey`. The last one adds the other names of all fields.
     """
     body = body_sent(refused)
     yield _with_more_of_everything(refused)

@@ -169,12 +169,12 @@ def are_only_some_refused_in_first_series(log: Log, operation: str) -> bool:
 def let_in_by_their_position(log: Log, operation: str) -> list[Exchange]:
     """The requests without the valid token that were let in because of what their connection carried before.
 
-    A series is a read and then three requests without the valid token, on one connection. It is sent six times. The
-    requests at one of the three positions, such as right after the read, were let in if each of them got the answer of
-    the valid token, while each request at another position was refused.
+    A series has one to three reads, and then three requests without the valid token, on one connection. Six series are
+    sent. The requests at one of the three positions, such as right after the reads, were let in if each of them got the
+    answer of the valid token, while each request at another position was refused.
 
-    The result is empty if fewer series were sent. If several servers take turns, a few series may be answered in this
-    way by chance.
+    The result is empty if fewer than six series were sent, because a few series may be answered in this way by chance:
+    several servers may take turns.
     """
     # Each of the three positions in a series has a purpose of its own.
     answers_by_position = [log.of(operation, purpose) for purpose in PURPOSES_IN_A_SERIES]
