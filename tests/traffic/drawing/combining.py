@@ -78,21 +78,23 @@ def fixed_bodies(operation: str, profile: Profile) -> list[Case]:
     """Requests whose bodies are the same in every run, because drawn bodies seldom have these combinations.
 
     - Members with odd names, such as "__proto__", stand beside the usual ones.
-    - Transfers: all members are null, all are empty, all are missing, or only the amount is there. A service may
-      compare two members, or expect one of them.
+    - Transfers: all members are null, all are empty, all are missing, only the amount is there, or all texts but the
+      account of the profile are long. A service may compare two members, add them, or expect one of them.
     - Registrations: the account is empty, or the key does not fit its type, such as a CPF of letters.
     - All others: a text has both halves of a surrogate pair in the wrong order. JSON can write them, and no encoding of
       texts can. All other members are usual, because many services refuse the whole body for such a text.
     """
     members = usual_body(operation, profile) or {}
+    account_members = members_with_account_of_profile(operation, profile)
+    texts = [name for name, value in members.items() if isinstance(value, str) and name not in account_members]
     changes = [_odd_members(members)]
     if operation in PREPARING_OPERATIONS:
         changes += [dict.fromkeys(members, value) for value in (None, "", MISSING)]
         changes.append({name: MISSING for name in members if name != AMOUNT})
+        changes.append(dict.fromkeys(texts, VERY_LONG))
     if operation == "registerPixKey":
         changes += [{"account": ""}, *_keys_of_another_type()]
     else:  # a registration with half of a surrogate pair is in `invalid.py`
-        texts = [name for name, value in members.items() if isinstance(value, str)]
         changes += [{name: f"{OTHER_HALF_OF_A_PAIR}{HALF_A_PAIR}"} for name in texts[-1:]]
     usual = dict.fromkeys(members, USUAL)
     return _cases_with_bodies([{**usual, **change} for change in changes], operation, profile)

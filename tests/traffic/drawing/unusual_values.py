@@ -68,6 +68,8 @@ def _nested(depth: int) -> Any:
 
 _NESTED = _nested(70)
 """Nested deeper than a usual body, and less deep than usual parsers permit (100 levels and more)."""
+_MORE_THAN_64_BITS = 2**64
+"""An integer that many databases and languages cannot hold."""
 _MANY_DIGITS = 10**400
 """An integer that no floating-point number can hold, not even roughly."""
 
@@ -116,7 +118,7 @@ TEXTS = UnusualValues(
         *(ALL_SPECIAL, ALL_PRINTABLE, ALL_UNUSUAL, VERY_LONG),
     ),
     with_more_examples=(
-        *(MISSING, False, -0.5, 2**64, {}, [{}], [0], [[LETTERS]], {"AB": None}),
+        *(MISSING, False, -0.5, _MORE_THAN_64_BITS, {}, [{}], [0], [[LETTERS]], {"AB": None}),
         *(f" {LETTERS} ", "undefined", "false", "0", ONE_DIGIT, "-1", "1.5", "2026-01-15"),
         *(NAME_WITH_ACCENTS, DIGIT_OF_ANOTHER_SCRIPT, "ßé漢🏦", "漢" * 100),
         *(_text_of_length(length) for length in (33, 65, 78, 101, 129, 141, 255, 256, 1_001, 65_537)),
@@ -127,15 +129,16 @@ KEYS = UnusualValues(
     in_every_run=(
         *(value for value in TEXTS.in_every_run if value is not PAYER),
         *("@", "AB@AB", "AB@@AB.AB", "AB AB@AB.AB"),
+        _MORE_THAN_64_BITS,
     ),
     with_more_examples=(
         *("+", "+7", "@AB.AB", "AB@", "AB@AB.AB.", "11.444.777/0001-61", "00000000000", "1" * 14),
-        *TEXTS.with_more_examples,
+        *(value for value in TEXTS.with_more_examples if value != _MORE_THAN_64_BITS),
     ),
 )
 """Keys: also those that almost have the form of an e-mail address, a phone or a tax number."""
 _ACCOUNTS = UnusualValues(
-    in_every_run=(True, 0, [], {"AB": LETTERS}, f"0{ELEVEN_DIGITS}", f"{ALL_SPECIAL}{ALL_PRINTABLE}"),
+    in_every_run=(True, 0, [], {"AB": LETTERS}, f"0{ELEVEN_DIGITS}", f"{ALL_SPECIAL}/\n\0{ALL_PRINTABLE}"),
     with_more_examples=(
         *("", MISSING, None, False, -0.5, [LETTERS], {}),
         *(" ", LETTERS[0], "null", ALL_UNUSUAL, VERY_LONG),
@@ -145,7 +148,7 @@ _ACCOUNTS = UnusualValues(
 DOCUMENTED_KEY_TYPES = UnusualValues(in_every_run=TYPES_EXCEPT_RANDOM, with_more_examples=TYPES_EXCEPT_RANDOM)
 """Key types that are sent with unusual keys. For RANDOM the service would make a key, and ignore the unusual one."""
 KEY_TYPES_IN_ODD_FORM = (
-    *("email", " EMAIL ", "EMAILX", "0", "9", "-1", "constructor", ""),
+    *("email", "Email", " EMAIL ", "EMAILX", "0", "9", "-1", ""),
     *(True, ["EMAIL"], LONG_WITH_ALL_UNUSUAL),
 )
 """Key types that are none, or a documented one in another form. The coverage phase tries each of them alone, because a
