@@ -107,7 +107,8 @@ def _part_of_members(**members: object) -> str:
 
 def _part_with_members(part: str, **members: object) -> str:
     """The header or the claims of a signed token, with some members of its JSON object replaced or added."""
-    return _part_of_members(**{**json.loads(_decoded(part)), **members})
+    all_members = json.loads(_decoded(part)) | members
+    return _part_of_members(**all_members)
 
 
 # -- what is made from a token --------------------------------------------------------------------------------------

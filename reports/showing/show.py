@@ -403,14 +403,13 @@ class Display:
     def _is_safe_to_show(self, token: Token) -> bool:
         """True if the value of a JSON member is shown unchanged, because it cannot tell who a person is.
 
-        `token` is the piece of a JSON text that has the value; it is no access token. Secrets of the run, such as an
-        account number, are never shown. Of the other values, these
-        are shown:
+        `token` is the piece of a JSON text that has the value; it is no access token. Values that describe a person and
+        secrets of the run, such as an account number, are never shown. Of the other values, these are shown:
 
         | member | values |
         |---|---|
         | `status`, `type` | the documented values, and one word in capitals |
-        | `Success` | `true` and `false` |
+        | `Success` | `true` and `false`, in any letter case |
         | `code`, `accountType` | short numbers, because a long one may identify a transfer |
         """
         text = token.content
