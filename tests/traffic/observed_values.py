@@ -661,7 +661,8 @@ def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
     """
     if exchange.unusual != _OTHER_ACCOUNT:
         return None
-    need = need_of_the_field(exchange, log)  # compares the answers in the same way as for a missing field
+    # It compares the same answers. NOT_REQUIRED means here that `exchange` was accepted, REQUIRED that it was refused.
+    need = need_of_the_field(exchange, log)
     if need is None:
         return None
     outcomes = {NOT_REQUIRED: ACCEPTED, REQUIRED: REFUSED, LIKE_COMPLETE: LIKE_COMPLETE}

@@ -359,8 +359,9 @@ def deviations_if_more_is_needed(log: Log) -> dict[str, Judgement]:
     """The deviation of a service that needs more than is documented, by the id of the requirement that it breaks.
 
     The run sends a refused registration with one difference after another, such as a further field, until the service
-    accepts it. Then it sends the documented registration again, several times. If that is refused each time as before,
-    the service needs the difference. The dictionary has at most one item; it is empty if the answers do not show that.
+    accepts it. Then it sends the documented registration again, several times. If this one is refused each time as
+    before, the service needs the difference. The dictionary has at most one item; it is empty if the answers do not
+    show such a need.
     """
     with_difference = log.of(REGISTER, Registering.WITH_A_DIFFERENCE)
     if not with_difference or not registered(with_difference[-1]):
