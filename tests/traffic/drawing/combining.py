@@ -63,12 +63,22 @@ from tests.traffic.unusual_texts import (
 ValuesByMember = Mapping[str, Sequence[Any]]
 """By name of a member of a body, a list of values. The markers may be among them."""
 _KEYS_OF_ANOTHER_TYPE: Mapping[str, Sequence[Any]] = {
-    "PHONE": ("", f"+{LETTERS}", ELEVEN_DIGITS, "AB@AB.AB", MISSING),
-    "CPF": ("", LETTERS, f"{ELEVEN_DIGITS}234", "111.444.777-35", "1" * 11, None),
-    "CNPJ": (LETTERS, ELEVEN_DIGITS, None),
+    "PHONE": (f"+{LETTERS}", ELEVEN_DIGITS, "AB@AB.AB", MISSING),
+    "CPF": ("", f"{ELEVEN_DIGITS}234", "111.444.777-35", None),
+    "CNPJ": (LETTERS, ELEVEN_DIGITS),
 }
 """By key type, keys that do not fit it: a CPF has 11 digits, a CNPJ 14, and a PHONE begins with a plus sign. Each type
 has some, because services check each type in its own way. Keys of the type EMAIL are in the coverage phase."""
+
+_KEYS_IN_THE_FORM_OF_THEIR_TYPE: Mapping[str, Sequence[str]] = {
+    "EMAIL": (
+        *("AB@Example.com", "o'AB@example.com", '"AB"@example.com', "ação@example.com", "AB+%AB@example.com"),
+        *(f"AB@{'ab.' * labels}example.com" for labels in (25, 75)),  # some 90 and some 245 characters
+    ),
+    "PHONE": ("+55119" + "0" * 15,),  # more digits than 64 bits can hold
+}
+"""By key type, unusual keys that have the form of their type: the capital letter, quotes, accents, signs and lengths
+that an e-mail address may have, and a long phone. A service that checks the form first refuses other unusual keys."""
 
 
 # -- bodies that leave nothing to draw ---------------------------------------------------------------------------------
@@ -80,7 +90,8 @@ def fixed_bodies(operation: str, profile: Profile) -> list[Case]:
     - Members with odd names, such as "__proto__", stand beside the usual ones.
     - Transfers: all members are null, all are empty, all are missing, only the amount is there, or all texts but the
       account of the profile are long. A service may compare two members, add them, or expect one of them.
-    - Registrations: the account is empty, or the key does not fit its type, such as a CPF of letters.
+    - Registrations: the account is empty, the key does not fit its type, such as a CPF of letters, or it is an unusual
+      key of its type, such as an e-mail address with a quotation mark.
     - All others: a text has both halves of a surrogate pair in the wrong order. JSON can write them, and no encoding of
       texts can. All other members are usual, because many services refuse the whole body for such a text.
     """
@@ -93,7 +104,9 @@ def fixed_bodies(operation: str, profile: Profile) -> list[Case]:
         changes.append({name: MISSING for name in members if name != AMOUNT})
         changes.append(dict.fromkeys(texts, VERY_LONG))
     if operation == "registerPixKey":
-        changes += [{"account": ""}, *_keys_of_another_type()]
+        changes.append({"account": ""})
+        changes += _registrations_with_keys(_KEYS_OF_ANOTHER_TYPE)
+        changes += _registrations_with_keys(_KEYS_IN_THE_FORM_OF_THEIR_TYPE)
     else:  # a registration with half of a surrogate pair is in `invalid.py`
         changes += [{name: f"{OTHER_HALF_OF_A_PAIR}{HALF_A_PAIR}"} for name in texts[-1:]]
     usual = dict.fromkeys(members, USUAL)
@@ -111,10 +124,10 @@ def _odd_members(documented_names: Collection[str]) -> Members:
     return dict(zip(odd_names, values, strict=True))
 
 
-def _keys_of_another_type() -> list[Members]:
-    """Changes of a registration after which its key does not fit its key type, such as a CPF of letters."""
+def _registrations_with_keys(keys_by_type: Mapping[str, Sequence[Any]]) -> list[Members]:
+    """Changes of a registration after which it has one of these keys, and the key type under which the key stands."""
     changes: list[Members] = []
-    for key_type, keys in _KEYS_OF_ANOTHER_TYPE.items():
+    for key_type, keys in keys_by_type.items():
         changes += [{"pixKeyType": key_type, "pixKey": key} for key in keys]
     return changes
 

@@ -128,11 +128,11 @@ TEXTS = UnusualValues(
 KEYS = UnusualValues(
     in_every_run=(
         *(value for value in TEXTS.in_every_run if value is not PAYER),
-        *("@", "AB@AB", "AB@@AB.AB", "AB AB@AB.AB"),
+        *("AB@@AB.AB", "AB AB@AB.AB"),
         _MORE_THAN_64_BITS,
     ),
     with_more_examples=(
-        *("+", "+7", "@AB.AB", "AB@", "AB@AB.AB.", "11.444.777/0001-61", "00000000000", "1" * 14),
+        *("@", "AB@AB", "+", "+7", "@AB.AB", "AB@", "AB@AB.AB.", "11.444.777/0001-61", "00000000000", "1" * 14),
         *(value for value in TEXTS.with_more_examples if value != _MORE_THAN_64_BITS),
     ),
 )

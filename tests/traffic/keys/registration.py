@@ -297,18 +297,19 @@ def _send_other_name_of_random(context: _StepContext) -> None:
     _send_and_delete(context.registrar, attempts)
 
 
-def _send_random_with_a_key(context: _StepContext) -> None:
-    """Send registrations of the type RANDOM with a made-up (synthetic) key in the body, and with null.
+def _send_random_with_other_keys(context: _StepContext) -> None:
+    """Send registrations of the type RANDOM with a made-up (synthetic) key in the body, with null, and without a key.
 
-    The interface document does not show what a service does with such a key. It may refuse the request, register this
+    The interface document does not show what a service does with such a body. It may refuse the request, register this
     key, or make another one; but it must not fail. The registrations are sent on a sandbox alone, because a new key in
     the list counts as a key of the run there.
     """
     registrar = context.registrar
     if not registrar.profile.is_sandbox or "RANDOM" not in _own_keys_by_type(context):
         return
-    body = registration_body(registrar.synthetic_key(), registrar.account)
-    bodies = [{**body, "pixKeyType": "RANDOM"}, {**body, "pixKeyType": "RANDOM", "pixKey": None}]
+    with_a_key = {**registration_body(registrar.synthetic_key(), registrar.account), "pixKeyType": "RANDOM"}
+    without_a_key = {name: value for name, value in with_a_key.items() if name != "pixKey"}
+    bodies = [with_a_key, {**with_a_key, "pixKey": None}, without_a_key]
     _send_and_delete(registrar, [_Attempt(body, Registering.RANDOM_WITH_A_KEY) for body in bodies])
 
 
@@ -635,7 +636,7 @@ _STEPS: tuple[Callable[[_StepContext], None], ...] = (
     _prepare_for_valid_registrations,
     _register_keys_of_the_profile,
     _send_other_name_of_random,
-    _send_random_with_a_key,
+    _send_random_with_other_keys,
     _send_undocumented_types,
     _send_without_a_type,  # after the empty type, whose answer decides whether it is sent
     _register_keys_in_parallel,  # after each key was registered alone

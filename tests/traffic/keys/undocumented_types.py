@@ -16,7 +16,7 @@ NAMES = {
     "PHONE": ("CELULAR", "TELEFONE", "TELEFONO", "CELLPHONE", "MOBILE", "PHON", "PHONE_NUMBER"),
     "EMAIL": ("E-MAIL", "MAIL", "CORREO", "EMAIL_ADDRESS", "PIX_EMAIL", "E MAIL", "EMAIL,PHONE", "ＥＭＡＩＬ"),
     "RANDOM": ("IBAN", "ALEATORIA", "CHAVE_ALEATORIA", "RANDOM_KEY"),
-    "CNPJ": ("TAX_ID", "TAX_CNPJ"),
+    "CNPJ": ("TAX_ID",),
     "CPF": ("DOCUMENTO", "CPF_CNPJ", "TAX_CPF", f"{SYNTHETIC_PREFIX}type"),
 }
 """By documented type, other names of it: in Portuguese, Spanish and English, with a prefix or a suffix, with a blank

@@ -261,7 +261,7 @@ ACCEPTED["WhatBeginsLikeADocumentedType"] = (
     "what begins like a documented type", ("undocumented",), (),
     lambda key_type: key_type not in Service.KEY_FORMATS and key_type.startswith(tuple(Service.KEY_FORMATS)),
 )  # fmt: skip
-for _documented in ("EMAIL", "CPF", "CNPJ", "PHONE"):
+for _documented in ("EMAIL", "CPF", "PHONE"):
     ACCEPTED[f"WhatEndsIn{_documented}"] = (
         f"what ends in {_documented}", ("undocumented",), (),
         lambda kind, documented=_documented: kind != documented and kind.endswith(documented),

@@ -270,5 +270,5 @@ class Says403AndSoonToEveryWrongToken(LocksCallersOut):
     """Each wrong token gets a 403 with Retry-After, and nobody is locked out."""
 
     def count_wrong_token(self, scope, is_locked):
-        """Refuse the wrong token with 403 in the place of the 401 of the sandbox."""
+        """Refuse the wrong token with 403 and Retry-After, in the place of the 401 of the sandbox. Lock nobody out."""
         raise Refusal(403, "Another token.", SOON)

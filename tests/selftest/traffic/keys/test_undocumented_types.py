@@ -124,7 +124,7 @@ def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(
     types_that_may_make_a_key = {key_type.name for key_type in ALL_UNDOCUMENTED_TYPES if key_type.may_make_a_key}
     # an empty key is documented for RANDOM, which some services call EVP
     types_sent_with_an_empty_key = {
-        body["pixKeyType"] for body in bodies if not body["pixKey"] and body["pixKeyType"] not in ("RANDOM", "EVP")
+        body["pixKeyType"] for body in bodies if not body.get("pixKey") and body["pixKeyType"] not in ("RANDOM", "EVP")
     }
 
     assert harmless_types <= types_sent
