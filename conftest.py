@@ -212,11 +212,14 @@ class ConformanceRun:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Send all requests of the run. Then pytest runs the tests, which judge the answers, because None is returned.
 
-        With --recorded, the files of recorded traffic are judged instead. The tally has the counts of the answers that
-        meet a requirement and of those that deviate. True tells pytest that there is no test to run.
+        With --recorded, the files of recorded traffic are judged instead, perhaps on several machines. The tally has
+        the counts of the answers that meet a requirement and of those that deviate. True tells pytest that there is no
+        test to run.
         """
         if self._suite_session is None:  # with --recorded
-            tally = tally_of_all(self._parts.files, self.run.profile, session.config.getoption("scheduler"))
+            # `--scheduler` is the address of a Dask cluster, whose machines share the files. None: this machine alone.
+            dask_scheduler = session.config.getoption("scheduler")
+            tally = tally_of_all(self._parts.files, self.run.profile, dask_scheduler)
             fill_run(self.run, tally)
             return True
         is_every_test_collected = session.testsfailed == 0

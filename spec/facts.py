@@ -68,9 +68,10 @@ missing although the service has not changed."""
 
 
 def words_as_facts(words: str) -> Facts:
-    """Facts that describe a whole answer in words, such as `404 text/plain`: one fact at the pointer ANSWER.
+    """Words of the suite about an answer, in the form in which facts (pairs of a pointer and a type) are stored.
 
-    Some observations are no answer of a service but a sentence of the suite, and are stored in the same form.
+    The words are the only fact, and its pointer is ANSWER, the answer as a whole. They may describe the answer, such as
+    `404 text/plain`, or say what the suite learned from it, such as `the body is refused first`.
     """
     return frozenset({(ANSWER, words)})
 

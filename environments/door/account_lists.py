@@ -36,7 +36,7 @@ class AccountLists:
         self.before: dict[str, Listing] = {}
         """By account, the last list that was read before this run could have changed the keys."""
         self.last: dict[str, Listing | None] = {}
-        """By account, the last list; None if it could not be read."""
+        """By account, the last list; None if the service refused it, or if it could not be read."""
         self.run_may_have_changed_keys = False
         """True once this run may have registered or deleted a key of an account.
 
@@ -63,14 +63,16 @@ class AccountLists:
 
         The answer does not matter for them, because the service may delete a key and answer with an error.
 
-        If a deletion whose body names no key succeeds, it may have deleted all keys. The suite sends such a deletion to
-        a real account only on a sandbox (a test system whose keys and money are worth nothing).
+        If a deletion whose body names no key succeeds, it may have deleted all keys of the account. That matters only
+        on a sandbox (a test system whose keys and money are worth nothing). Elsewhere the suite sends such a deletion
+        only for an account that it made up, so that no key can be deleted.
         """
         texts = texts_of(deletion.request.body)
         self._last_deletion = deletion.number
         self._named_in_deletions.update(texts)
-        may_name_all_keys = self._is_sandbox and not any(texts)
-        if may_name_all_keys and is_granted(deletion):
+        names_no_key = not any(texts)
+        may_be_for_existing_account = self._is_sandbox
+        if names_no_key and may_be_for_existing_account and is_granted(deletion):
             self._all_may_be_deleted = True
 
     def note_list(self, exchange: Exchange) -> Listing | None:

@@ -36,7 +36,7 @@ class Client:
 
     The door is the only way by which requests leave; it checks each of them. Every request has the headers `headers`,
     which come from the profile (the settings of a run). If `correlation_header` is set, such as `X-Request-Id`, every
-    request has this header with a new random value.
+    request has this header with a new random value, by which the bank finds the request in its logs.
     """
 
     def __init__(
@@ -46,7 +46,11 @@ class Client:
         headers: tuple[tuple[str, str], ...] = (),
         correlation_header: str | None = None,
     ) -> None:
-        """Send through this door, with these headers in every request. No purpose is set so far."""
+        """Send through this door, with the headers that the profile (the settings of a run) names.
+
+        `correlation_header` is the name of a header, such as `X-Request-Id`. Each request has it with a new random
+        value, by which the bank finds the request in its logs.
+        """
         self.door = door
         self._headers = headers
         self._correlation_header = correlation_header
@@ -56,7 +60,7 @@ class Client:
         """True if the first requests of the run (preflight.py) found no operation that accepts the token."""
         self.knows_no_path = False
         """True if the first requests of the run found that documented paths get the 404 of an undocumented one."""
-        self._purpose: Purpose | None = None
+        self._purpose: Purpose | None = None  # why requests are sent, for the report: `with_purpose` sets it
 
     def of_generator(self, name: str) -> Client:
         """A copy of this client for requests that are drawn at random. All of its exchanges have this `generator`.
@@ -95,7 +99,7 @@ class Client:
         | argument | meaning |
         |---|---|
         | `path_parameter` | the account or transaction code in the path, if the path has one |
-        | `credential` | name of the Authorization header that is sent, such as "no header"; else the right token |
+        | `credential` | name of a wrong Authorization header, such as "no header"; the default is the right token |
         | `query` | text behind the path, such as `?page=2` |
         | `safe` | characters of the path parameter that are not percent-encoded |
         | `valid` | true if the interface document promises success |
@@ -146,7 +150,7 @@ class Client:
         credential: str = VALID,
         headers: Iterable[tuple[str, str]] = (),
     ) -> requests.PreparedRequest:
-        """A request to the target, which is not sent yet.
+        """A request to the target (the service that is tested), which is not sent yet.
 
         The body is `json` (a value that is written as JSON), or `body` (bytes that are sent as they are), or nothing.
         `credential` is the name of what is sent as the token, such as "no header" or "the token cut short". `headers`
@@ -166,6 +170,6 @@ class Client:
             request.headers["Authorization"] = authorization_value
         request.headers.update(self._headers)  # those of the profile, which has the settings of the run
         request.headers.update(headers)
-        if self._correlation_header:
+        if self._correlation_header:  # such as `X-Request-Id`, which tells the requests apart in a log
             request.headers[self._correlation_header] = secrets.token_hex(16)
         return request

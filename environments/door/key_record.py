@@ -72,7 +72,7 @@ class KeyRecord(EventLog):
             value_is_unknown = not value
             lines = []
             for line in self._lines():
-                if self._is_about_another_key(event_in(line), new_event, value_is_unknown=value_is_unknown):
+                if self._old_line_is_kept(event_in(line), new_event, value_is_unknown=value_is_unknown):
                     lines.append(line)
             if event != GONE:
                 lines.append(json.dumps(new_event))
@@ -112,10 +112,11 @@ class KeyRecord(EventLog):
         """
         return [event for event in self._events_at_this_address() if event.get("ours")]
 
-    def _is_about_another_key(self, old_event: Event | None, new_event: Event, *, value_is_unknown: bool) -> bool:
-        """True if an old line of the file is about another key than the new line, so that the old line is kept.
+    def _old_line_is_kept(self, old_event: Event | None, new_event: Event, *, value_is_unknown: bool) -> bool:
+        """True if an old line of the file is kept when a new line is written, because it is about another key.
 
-        `old_event` is the event in the old line; None if that line is damaged, and then it is not kept.
+        A damaged line (`old_event` is None) is removed. So is a line with GONE, whatever its key is: it says that the
+        key is not registered, and a key without any line counts as not registered, too.
 
         `value_is_unknown` is true if the service made the new key, and no answer has shown its value. All keys of
         unknown value of an account have the same digest. For them the name of the run decides: each run has a line of

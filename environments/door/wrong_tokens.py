@@ -97,10 +97,18 @@ def _encoded(data: bytes) -> str:
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
+def _part_of_members(**members: object) -> str:
+    """The header or the claims of a signed token, made of these members of its JSON object: `alg="none"`, for example.
+
+    The result is in base64url, as in a token.
+    """
+    return _encoded(json.dumps(members, separators=(",", ":")).encode())  # without blanks, as signed tokens are
+
+
 def _part_with_members(part: str, **members: object) -> str:
     """The header or the claims of a signed token, with some members of its JSON object replaced or added."""
-    changed = {**json.loads(_decoded(part)), **members}
-    return _encoded(json.dumps(changed, separators=(",", ":")).encode())  # without blanks, as signed tokens are
+    all_members = json.loads(_decoded(part)) | members
+    return _part_of_members(**all_members)
 
 
 # -- what is made from a token --------------------------------------------------------------------------------------
@@ -169,10 +177,10 @@ def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: obj
 
     def wrong_token_of(token: str) -> str | None:
         """The wrong token; None if the service would have to accept it, because the right token has the same key."""
-        header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
+        header, claims, signature = signed_parts(token) or ("", _MADE_UP_CLAIMS, "")
         if signature and hmac.compare_digest(_signature(header, claims, key), signature):
             return None
-        new_header = _part_with_members(_NO_MEMBERS, alg="HS256", typ="JWT", **header_members)
+        new_header = _part_of_members(alg="HS256", typ="JWT", **header_members)
         new_claims = _part_with_members(claims, **claims_to_change)
         return f"{new_header}.{new_claims}.{_signature(new_header, new_claims, key)}"
 
@@ -192,7 +200,7 @@ def _unsigned(token: str) -> str | None:
     """
     if signed_parts(token):
         return None
-    header = _part_with_members(_NO_MEMBERS, alg="none", typ="JWT")
+    header = _part_of_members(alg="none", typ="JWT")
     return f"{header}.{_MADE_UP_CLAIMS}."
 
 
@@ -212,8 +220,8 @@ def _of_another_issuer(token: str) -> str | None:
 
 
 _ISSUER = f"https://{SYNTHETIC_PREFIX}issuer.example"
-_NO_MEMBERS = _encoded(b"{}")
-_MADE_UP_CLAIMS = _part_with_members(_NO_MEMBERS, iss=_ISSUER, sub=f"{SYNTHETIC_PREFIX}subject", exp=_NEVER_EXPIRES)
+_MADE_UP_CLAIMS = _part_of_members(iss=_ISSUER, sub=f"{SYNTHETIC_PREFIX}subject", exp=_NEVER_EXPIRES)
+"""Claims for wrong tokens that name nobody: an issuer, a subject, and the year 2100 as the end of the validity."""
 
 
 def _can_be_guessed(text: str) -> bool:

@@ -247,13 +247,18 @@ class _PlainDumper(yaml.SafeDumper):
 
 
 def read_record(path: Path) -> Record | None:
-    """Read a record of accepted behaviour; None if there is no file. Raises UnreadableError, with what to do."""
+    """Read the record of an environment: how its service behaved when the user accepted that (`pytest --accept`).
+
+    None if there is no file. Raises UnreadableError, whose message says what to do, if the file cannot be read.
+    """
     try:
         text = _content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig")
         return checked(parse_yaml(text, path.name).data, Record)
     except FileNotFoundError:
         return None
-    except (UnicodeDecodeError, ProfileError, UnreadableError) as error:
-        why = error if isinstance(error, UnreadableError) else "not YAML as --accept writes it"
-        remedy = "restore the file, or delete it and run pytest --accept"
-        raise UnreadableError(f"{shown(path)}: {why}; {remedy}") from None
+    except UnreadableError as error:
+        why = str(error)
+    except (UnicodeDecodeError, ProfileError):  # `parse_yaml` raises ProfileError for any file that is no YAML
+        why = "not YAML as --accept writes it"
+    remedy = "restore the file, or delete it and run pytest --accept"
+    raise UnreadableError(f"{shown(path)}: {why}; {remedy}")

@@ -91,19 +91,21 @@ def _imported(name: str) -> Any:
         raise ProfileError(f'--recorded: {package} is not installed: pip install "pix-conformance[recorded]"') from None
 
 
-def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None = None) -> Tally:
+def tally_of_all(files: Sequence[str], profile: Profile, dask_scheduler: str | None = None) -> Tally:
     """Judge all files, and return the tally of all of them: counts of what their entries show.
 
-    If `scheduler` is the address of a Dask cluster, its workers judge the files. Else processes on this machine do.
+    Processes on this machine judge the files. But if `dask_scheduler` is the address of a Dask cluster (several
+    machines that share work), such as `tcp://10.0.0.1:8786`, the processes of that cluster do.
     """
-    if len(files) == 1 and not scheduler:  # one file needs no other process
+    if len(files) == 1 and not dask_scheduler:  # one file needs no other process
         return merge(Tally(), tally_of(files[0], profile))  # `merge` drops the keys beyond its limit
     judge = partial(tally_of, profile=profile)  # other processes run it, and an inner function cannot be sent to them
     pool: Any = ProcessPoolExecutor(mp_context=get_context("spawn"))
-    if scheduler:
-        pool = _imported("distributed").Client(scheduler)
+    if dask_scheduler:
+        pool = _imported("distributed").Client(dask_scheduler)
     with pool:
-        executor = pool.get_executor(retries=3) if scheduler else pool  # Dask tries a file again if its worker fails
+        # Dask tries a file again if its process fails.
+        executor = pool.get_executor(retries=3) if dask_scheduler else pool
         return reduce(merge, executor.map(judge, files), Tally())
 
 

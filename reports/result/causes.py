@@ -3,9 +3,13 @@
 One fault of a service breaks many requirements. So that a reader sees one finding for it, they are grouped. Two
 requirements have one cause in either of two cases:
 
-- Their findings have the same codes, parameters and pointers. (A finding of a requirement is one deviation as data: a
-  code such as `missing`, the values of its placeholders, and JSON pointers to what deviates.)
+- Their deviations have the same codes, parameters and pointers.
 - The same answers of one operation deviate at the same pointers.
+
+| word | meaning in this module |
+|---|---|
+| finding (`ReportedFinding`) | what the report shows for a group of requirements with one cause |
+| deviation (`Finding`) | one deviation from a requirement: a code such as `missing`, parameters, and JSON pointers |
 
 The most severe requirement of a group leads: the finding has its level, verdict and statement.
 
@@ -30,7 +34,7 @@ from spec.requirements import LEVELS
 _MOST_DEVIATIONS_NAMED = 6
 """Most deviations that the message of one finding names, so that a reader of a CI log can take it in. A choice."""
 _SHARED_LOCATIONS = {"spelling": "names", "lower-case-names": "names", "stack-trace": ()}
-"""By the code of a finding, what is used instead of its JSON pointers when requirements are grouped.
+"""By the code of a deviation, what is used instead of its JSON pointers when requirements are grouped.
 
 - All misspelled names in an answer have one location, because one piece of code writes them.
 - `()` takes the pointers of a stack trace away. So a stack trace is in one group with a server error, which has no
@@ -57,10 +61,10 @@ HARM: Mapping[str, tuple[str, ...]] = {
 }
 """Kinds of harm, the worst first, each with the deviations that do this harm. Every list of findings has this order.
 
-A deviation is looked up by two words: the id of its requirement and the code of its finding (spec/findings.yaml).
+A deviation is looked up by two words: the id of its requirement and its code (spec/findings.yaml).
 
 - A pattern with a dot, such as `*.token.required`, is for ids of requirements.
-- A word without a dot, such as `besides`, is the code of a finding that is worse than its requirement.
+- A word without a dot, such as `besides`, is the code of a deviation that is worse than its requirement.
 - Robustness is last, because every report shows it apart from conformance."""
 _LAST_HARM = len(HARM) - 1
 """Index of the least harm in HARM: that of the robustness requirements."""
@@ -83,11 +87,11 @@ def findings_by_cause(
 def _groups_with_one_cause(deviating: Iterable[ReportedRequirement]) -> list[list[ReportedRequirement]]:
     """The requirements in groups: the requirements of one group probably deviate for one cause.
 
-    Two requirements are in one group if the same answers deviate at the same JSON pointers, or if their findings show
-    the same deviations.
+    Two requirements are in one group if the same answers deviate at the same JSON pointers, or if they have the same
+    deviations.
     """
     groups_at_one_location = grouped(deviating, _key_of_location).values()
-    # Groups are joined if they show the same deviations. Only the first requirement of a group is compared, because
+    # Groups are joined if they have the same deviations. Only the first requirement of a group is compared, because
     # the requirements of one group share a cause already.
     joined_groups = grouped(groups_at_one_location, lambda group: _key_of_deviations(group[0])).values()
     return [list(chain(*groups)) for groups in joined_groups]
@@ -109,12 +113,12 @@ def _order_of_findings(group: list[ReportedRequirement]) -> tuple[bool, bool, in
 def _rank_of_harm(requirement: ReportedRequirement) -> int:
     """How harmful the deviations of a requirement are: the index in HARM, so 0 is the worst harm.
 
-    HARM has patterns of requirement ids and codes of findings. A robustness requirement has the last rank, whatever its
-    findings are, because reports show robustness apart.
+    HARM has patterns of requirement ids and codes of deviations. A robustness requirement has the last rank, whatever
+    its deviations are, because reports show robustness apart.
     """
     if requirement.level == "robustness":
         return _LAST_HARM
-    id_and_codes = [requirement.id, *(finding.code for finding in requirement.found)]
+    id_and_codes = [requirement.id, *(deviation.code for deviation in requirement.found)]
     for rank, patterns in enumerate(HARM.values()):
         if any(_matches_any(word, patterns) for word in id_and_codes):
             return rank
@@ -148,37 +152,37 @@ def finding_by_requirement(findings: Iterable[ReportedFinding]) -> dict[str, Rep
 def _key_of_location(requirement: ReportedRequirement) -> tuple[object, ...]:
     """Group key of a requirement: in which answers of its operation it deviates, and at which JSON pointers.
 
-    Requirements with the same key are in one group. A known failure (one that the profile lists) and a new failure have
-    different keys, because they are never in one finding. A requirement whose findings have no location has a key of
-    its own.
+    Requirements with the same key are in one group, because one cause probably explains their deviations. A known
+    failure (one that the profile lists) and a new failure have different keys, so that no group has both. If no
+    deviation of a requirement has a location, its key is its own id.
     """
-    # A finding about robustness needs no pointer: its location is the answer as a whole.
-    findings_with_location = [
-        finding for finding in requirement.found if finding.pointers or requirement.level == "robustness"
-    ]
-    if not findings_with_location:
+    # A deviation from a robustness requirement needs no pointer: its location is the answer as a whole.
+    is_robustness = requirement.level == "robustness"
+    deviations_with_location = [deviation for deviation in requirement.found if deviation.pointers or is_robustness]
+    if not deviations_with_location:
         return requirement.is_known, requirement.id
     locations = set()
-    for finding in findings_with_location:
-        # Some findings share a location although their pointers differ, such as a server error and its stack trace.
-        pointers = _SHARED_LOCATIONS.get(finding.code, finding.pointers)
-        locations.add((pointers, finding.exchanges))
+    for deviation in deviations_with_location:
+        # Some deviations share a location although their pointers differ, such as a server error and its stack trace.
+        pointers = _SHARED_LOCATIONS.get(deviation.code, deviation.pointers)
+        locations.add((pointers, deviation.exchanges))
     return requirement.is_known, _operation_name(requirement.id), frozenset(locations)
 
 
 def _key_of_deviations(requirement: ReportedRequirement) -> tuple[object, ...]:
     """Group key of a requirement: all its deviations. Requirements with the same key are in one group.
 
-    A requirement without a finding has a key of its own, its id. A known failure and a new one have different keys.
+    If nothing tells how a requirement deviates, its key is its own id. A known failure (one that the profile lists) and
+    a new failure have different keys, so that no group has both.
     """
-    deviations = frozenset(map(_key_of_deviation, requirement.found))
-    return requirement.is_known, deviations or requirement.id
+    keys_of_deviations = frozenset(map(_key_of_deviation, requirement.found))
+    return requirement.is_known, keys_of_deviations or requirement.id
 
 
-def _key_of_deviation(finding: Finding) -> tuple[object, ...]:
-    """Group key of a finding: its code, parameters and pointers. Findings with the same key show the same deviation."""
-    parameters = tuple(_without_numbers(value) for _, value in finding.parameters)
-    return finding.code, parameters, finding.pointers
+def _key_of_deviation(deviation: Finding) -> tuple[object, ...]:
+    """Group key of a deviation: its code, parameters and pointers. Two deviations with equal keys count as the same."""
+    parameters = tuple(_without_numbers(value) for _, value in deviation.parameters)
+    return deviation.code, parameters, deviation.pointers
 
 
 def _without_numbers(value: Value) -> object:
@@ -208,7 +212,7 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
     leader = group[0]  # the most severe requirement
     names = dict.fromkeys(_operation_name(requirement.id) for requirement in group)  # distinct, in order
     deviations = _distinct_deviations(group)
-    cited_by_deviations = chain(*(finding.exchanges for finding in deviations))
+    cited_by_deviations = chain(*(deviation.exchanges for deviation in deviations))
     cited_by_requirements = chain(*(requirement.exchanges for requirement in group))
     exchanges = tuple(dict.fromkeys([*cited_by_deviations, *cited_by_requirements]))
     first_deviations = capped(list(map(_statement, deviations)), _MOST_DEVIATIONS_NAMED)  # and the number of the others
@@ -231,22 +235,23 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
 
 
 def _distinct_deviations(group: list[ReportedRequirement]) -> list[Finding]:
-    """One finding for each deviation of these requirements.
+    """The deviations of these requirements, each once.
 
     A generated request may show the same deviation as a request of a scenario (a function that sends requests for a
-    purpose). Then the finding of the scenario is taken, because its request is easier to understand.
+    purpose). Then that of the scenario is taken, because its request is easier to understand.
     """
-    all_findings = chain(*(requirement.found for requirement in group))
+    all_deviations = chain(*(requirement.found for requirement in group))
     # `shown_by` is empty for the request of a scenario, and False is sorted before True.
-    scenarios_first = sorted(all_findings, key=lambda finding: bool(finding.shown_by))
-    return [same_deviation[0] for same_deviation in grouped(scenarios_first, _key_of_deviation).values()]
+    scenarios_first = sorted(all_deviations, key=lambda deviation: bool(deviation.shown_by))
+    return [equal_deviations[0] for equal_deviations in grouped(scenarios_first, _key_of_deviation).values()]
 
 
-def _statement(finding: Finding) -> Text:
-    """The sentence of a finding. If a generated request shows it, the text begins with what makes that request invalid.
+def _statement(deviation: Finding) -> Text:
+    """The sentence about a deviation, such as "expected status 200, got 204".
 
-    For example "pixKey, missing: expected status 200, got 204".
+    If a generated request shows it, the text begins with what makes that request invalid: "pixKey, missing: expected
+    status 200, got 204".
     """
-    if not finding.shown_by:
-        return finding.statement
-    return say("{shown_by}: {finding}", shown_by=finding.shown_by, finding=finding.statement)
+    if not deviation.shown_by:
+        return deviation.statement
+    return say("{shown_by}: {finding}", shown_by=deviation.shown_by, finding=deviation.statement)

@@ -234,7 +234,7 @@ class Display:
         A service may use data as the name of a member: `{"Ana": 12}` would show the name of a person.
         """
         is_common_name = is_surely_no_data(name)
-        return name if is_common_name and not self._has_known_value_or_word(name) else "*"
+        return name if is_common_name and not self._holds_a_secret(name) else "*"
 
     def pointer(self, pointer: str) -> str:
         """A JSON pointer that may be shown: `/data/Ana/0` becomes `/data/*/0`.
@@ -296,14 +296,15 @@ class Display:
         Such a value says nothing about a person. Any other value is shown like an error message: ordinary words only.
         """
         is_built_as_usual = _HEADER_FORMS[name].fullmatch(value) is not None
-        if is_built_as_usual and not self._has_known_value_or_word(value):
+        if is_built_as_usual and not self._holds_a_secret(value):
             return value
         return self.text(value)
 
-    def _has_known_value_or_word(self, text: str) -> bool:
-        """True for a text that holds a value which must be hidden, or a word of a secret such as `correct horse`.
+    def _holds_a_secret(self, text: str) -> bool:
+        """True if a text holds a value that must be hidden, or a word of one, such as `horse` of `correct horse`.
 
-        One letter alone is not compared with the words of secrets, because it is in too many texts by chance.
+        These values are the tokens, account numbers, keys and transaction codes that the run knows. One letter alone is
+        not compared with their words, because it is in too many texts by chance.
         """
         longer_words = [word for word in words_of(text) if len(word) > 1]
         return self.known.has(text) or any(map(self.known.has_word, longer_words))
@@ -362,7 +363,7 @@ class Display:
         return word.lower() in WORDS and not self.known.has_word(word.lower())
 
     def _shown_token(self, token: Token) -> str:
-        """What may be shown of a token, which is the smallest piece of JSON: a name, a string, a number, a brace."""
+        """What may be shown of a token, as a smallest piece of JSON is called: a name, a string, a number, a brace."""
         if token.kind == "name":
             return json.dumps(self.name(token.content))
         if token.kind == "text":
@@ -381,8 +382,9 @@ class Display:
     def _shown_value(self, token: Token) -> str:
         """What may be shown of a string, or of a word without quotes that a broken JSON text has instead of a string.
 
-        A value that the run knows becomes its placeholder, such as `<token>`. A value of a member that describes a
-        person becomes its shape, such as `Aaaa`. Of any other value the ordinary words are shown.
+        `token` is the piece of a JSON text that has it. A secret that the run knows becomes its placeholder, such as
+        `<account 2>`. A value of a member that describes a person becomes its shape, such as `Aaaa`. Of any other value
+        the ordinary words are shown.
         """
         text = token.content
         placeholder = self.known.placeholder_of(text)
@@ -401,17 +403,20 @@ class Display:
         return self.text(text)
 
     def _is_safe_to_show(self, token: Token) -> bool:
-        """True for a value that is shown unchanged, because it cannot tell who a person is.
+        """True if the value of a JSON member is shown unchanged, because it cannot tell who a person is.
+
+        `token` is the piece of a JSON text that has the value; it is no access token. Values that describe a person and
+        secrets of the run, such as an account number, are never shown. Of the other values, these are shown:
 
         | member | values |
         |---|---|
         | `status`, `type` | the documented values, and one word in capitals |
-        | `Success` | `true` and `false` |
+        | `Success` | `true` and `false`, in any letter case |
         | `code`, `accountType` | short numbers, because a long one may identify a transfer |
         """
         text = token.content
         member = folded(token.member)
-        if token.is_personal or self._has_known_value_or_word(text):
+        if token.is_personal or self._holds_a_secret(text):
             return False
         if member in _OF_FEW_VALUES:
             return is_plain_value(text)

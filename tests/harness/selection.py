@@ -59,7 +59,7 @@ def only_selftests(config: pytest.Config) -> bool:
     return bool(paths) and all(path.is_relative_to(ROOT / "tests" / "selftest") for path in paths)
 
 
-def set_default_path(config: pytest.Config) -> None:
+def collect_conformance_tests_by_default(config: pytest.Config) -> None:
     """Make pytest collect the conformance tests if the user gave no path on the command line.
 
     Otherwise pytest would collect the current folder, which may have the self-tests of the suite in it.

@@ -44,7 +44,12 @@ from spec.message import Text, say
 from tests.harness.options import OPTIONS_THAT_COLLECT_NO_TESTS, examples_of, explains, options_given, refuse_options
 from tests.harness.pen import Pen
 from tests.harness.reporter import Reporter
-from tests.harness.selection import only_selftests, selection_in_words, set_default_path, take_selection_from_pytest
+from tests.harness.selection import (
+    collect_conformance_tests_by_default,
+    only_selftests,
+    selection_in_words,
+    take_selection_from_pytest,
+)
 from tests.harness.session import SESSION, Interruption, Session, session_of
 
 # -- the command line ------------------------------------------------------------------------------------------------
@@ -82,24 +87,27 @@ def one_line_for_wrong_use(config: pytest.Config) -> Iterator[None]:
 
 
 def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
-    """Check the command line. Returns the profile, changed by options, and the transaction code of --resend-code.
+    """Check the command line. Returns the profile, changed by options, and the transaction codes to send again.
 
-    That option names a code which an earlier run sent and which may be sent again; without the option the set is empty.
+    The option --resend-code names a file with such a code: an earlier run sent it, and it may be sent once more. The
+    set has this code, or is empty without the option.
+
     From here on known secrets are protected, and -k selects requirements. Raises UsageError, ProfileError or
     UnreadableError.
     """
     protect_secrets()
     refuse_options(config)
-    set_default_path(config)
+    collect_conformance_tests_by_default(config)
     take_selection_from_pytest(config)
     other_run = config.getoption("compare_with")
     if other_run is not None:
         config.option.compare_with = read_run(Path(other_run))  # from here on the run itself instead of its path
     profile = _profile(config)
-    file = config.getoption("resend_code")
-    if not file:
+    path_of_code = config.getoption("resend_code")
+    if not path_of_code:
         return profile, frozenset()
-    return profile, frozenset({code_to_resend(profile, code_in_file(file))})
+    code = code_to_resend(profile, code_in_file(path_of_code))
+    return profile, frozenset({code})
 
 
 def _profile(config: pytest.Config) -> Profile:
@@ -123,10 +131,11 @@ def code_in_file(file: str) -> str:
 
 
 def code_to_resend(profile: Profile, code: str) -> str:
-    """The transaction code of --resend-code, exactly as the profile has it.
+    """The transaction code that --resend-code supplies (`code`), exactly as the profile has it.
 
     The user asks to send this code again although an earlier run sent it. Raises ProfileError if that is not allowed:
-    if the code was executed or may have moved money, if the profile does not list it, or if the target is a sandbox.
+    if the code was executed or may have moved money, if the profile does not list it, or if the target (the service
+    that is asked) is a sandbox.
     """
     # `canonical` ignores letter case and width, as some services do: both forms are the same code.
     supplied_codes = {canonical(supplied): supplied for supplied in profile.transactions.codes}

@@ -278,22 +278,24 @@ def _is_observed_for_its_kind(exchange: Exchange, log: Log) -> bool:
 
 
 def _observed_request_of_kind(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
-    """The invalid request whose answer the report shows for a kind, such as ("pixKey", "missing"); None without one.
+    """The invalid request whose answer the report shows for a kind, such as ("pixKey", "missing").
 
-    Of two deletions of a kind, it is the deletion for a synthetic account (made up by the suite), because outside a
-    sandbox only this one is sent, and runs shall be comparable. But if the body is unreadable, it is the deletion for
-    the account of the profile, because an existing account shows more. Outside a sandbox a synthetic account replaces
-    that account (`harmless_cases`), so both are for a synthetic one; then the last one counts.
+    None if no such request was sent. Two deletions of one kind may be sent, for two accounts:
+
+    - If the body can be read, the report shows the deletion for an account that the suite made up (synthetic). Outside
+      a sandbox only this one is sent, and runs shall be comparable.
+    - If the body cannot be read, it shows the deletion for an account of the profile, because a service may look at the
+      account first.
     """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
     _, how_it_is_unusual = unusual
-    is_unreadable = how_it_is_unusual in UNREADABLE
+    wants_synthetic_account = how_it_is_unusual not in UNREADABLE
     preferred = []
     for exchange in requests:
         has_synthetic_account = SYNTHETIC_PREFIX in exchange.request.last_segment
-        wants_synthetic_account = not is_unreadable
         if has_synthetic_account == wants_synthetic_account:
             preferred.append(exchange)
+    # None is preferred, for example, if a made-up account replaces that of the profile (outside a sandbox).
     candidates = preferred or requests
     # If a request was sent twice, the last one: `_deletions_without_members` has the observed requests at the end.
     return candidates[-1] if candidates else None
@@ -627,36 +629,39 @@ def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
 
     It is compared with a complete registration, whose key is a made-up text and may be refused:
 
-    | without the field | complete | the field is |
+    | without the field | complete | the result is |
     |---|---|---|
     | accepted | accepted | LIKE_COMPLETE: the service accepts any key |
+    | accepted | refused, or nothing to compare with | NOT_REQUIRED |
     | refused | refused in the same way | LIKE_COMPLETE: the service looks at the key first |
-    | accepted | refused | NOT_REQUIRED |
     | refused | accepted, or refused in another way | REQUIRED |
+    | refused | nothing to compare with | None |
 
-    None if an answer may be another one in a minute. But if the registration without the field is accepted, this is
-    enough for NOT_REQUIRED.
+    There is nothing to compare with if no complete registration was sent, or if its answer is temporary, such as a
+    server error. If the answer without the field is temporary, the result is None.
     """
     if not is_lasting_answer(exchange):
         return None
+    is_accepted = registered(exchange)
     complete = _complete_registration(log)
-    if complete is None:
-        return NOT_REQUIRED if registered(exchange) else None
-    are_both_registered = registered(exchange) and registered(complete)
-    if are_both_registered or indistinguishable(exchange, complete):
+    if complete is None:  # nothing to compare with
+        return NOT_REQUIRED if is_accepted else None
+    are_both_accepted = is_accepted and registered(complete)
+    if are_both_accepted or indistinguishable(exchange, complete):
         return LIKE_COMPLETE
-    return NOT_REQUIRED if registered(exchange) else REQUIRED
+    return NOT_REQUIRED if is_accepted else REQUIRED
 
 
 def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
     """How a registration is answered whose body names another account than its path: ACCEPTED, REFUSED, LIKE_COMPLETE.
 
-    It is compared with a registration with the right account, in the way in which `need_of_the_field` compares one that
-    lacks a field. LIKE_COMPLETE if both get the same answer: the account in the body seems to make no difference. None
-    for any other registration.
+    It is compared with a registration that has the right account in its body. LIKE_COMPLETE if both are accepted or
+    refused in the same way: the account in the body seems to make no difference. None if `exchange` is any other
+    registration, or if the answers show nothing, such as a server error.
     """
     if exchange.unusual != _OTHER_ACCOUNT:
         return None
+    # It compares the same answers. NOT_REQUIRED means here that `exchange` was accepted, REQUIRED that it was refused.
     need = need_of_the_field(exchange, log)
     if need is None:
         return None

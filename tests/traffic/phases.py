@@ -163,26 +163,28 @@ def send_everything(
 
     - `traffic`: requests of scenarios, which are functions that send requests for certain requirements
     - `generation`: generated requests, drawn at random or taken from tables. `seed` decides what is drawn.
-    - `sequences`: operations in a drawn order
+    - `sequences`: operations in a drawn order, at an account of the profile (the settings of a run)
 
     `reproduction` judges answers, and knows which deviations appeared a second time when the request was repeated.
     """
     items_in_scope = permitted_tests(items, profile)
     ids_of_scenarios = requirement_ids_of(items_in_scope, "traffic")
     traffic = Traffic(client, profile, selection_of(ids_of_scenarios, profile), reproduction)
+    # Each operation that may prepare a transfer of money gets its share of limits.transfers.
     _divide_transfers_among_operations(traffic)
     # The generated traffic leaves out the invalid requests that the scenario `send_invalid` sends to these operations.
     operations_of_send_invalid = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, operations_of_send_invalid)
     sequences = None
-    if profile.accounts and any(uses_fixture(item, "sequences") for item in items_in_scope):
+    has_tests_of_sequences = any(uses_fixture(item, "sequences") for item in items_in_scope)
+    if profile.accounts and has_tests_of_sequences:
         # A sequence may send every request that a selected test needs, also one that only tests of `traffic` judge.
         selection = selection_of(requirement_ids_of(items_in_scope, "traffic", "sequences"), profile)
         sequences = DrawnSequences(client, profile, selection, reproduction)
     run_traffic = RunTraffic(traffic, generation, sequences)
     _start_to_draw(run_traffic, config, seed, items_in_scope)
     _send_in_phases(run_traffic)
-    _note_lockouts(traffic)
+    _note_operations_that_locked_the_run_out(traffic)
     return run_traffic
 
 
@@ -208,8 +210,8 @@ def _start_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, it
 def _divide_transfers_among_operations(traffic: Traffic) -> None:
     """Divide the number of transfers that the profile permits among the operations that may prepare a transfer.
 
-    So requests to one operation cannot use up the number before another operation is tested. If the profile has a valid
-    body for an operation, one transfer is kept for that body.
+    The number is `limits.transfers`. It is divided so that requests to one operation cannot use it up before another
+    operation is tested. If the profile has a valid body for an operation, one transfer is kept for that body.
     """
     preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
@@ -245,15 +247,16 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
         sequences.send_shorter_sequences()
 
 
-def _note_lockouts(traffic: Traffic) -> None:
+def _note_operations_that_locked_the_run_out(traffic: Traffic) -> None:
     """Write a line for the report about each operation that locked the run out because of wrong tokens.
 
     Such a service also refuses the valid token. The line names the wrong credentials that were tried before.
     """
     door = traffic.client.door  # sends every request, and collects lines for the report
     for operation in filter(door.backoff.has_locked_out_caller, OPERATIONS_WITH_DOCUMENTED_TOKEN):
-        refusable = [exchange for exchange in traffic.log.sent_by_scenarios(operation) if exchange.credential != VALID]
-        credentials = credentials_in_words(refusable)
+        exchanges = traffic.log.sent_by_scenarios(operation)
+        without_valid_token = [exchange for exchange in exchanges if exchange.credential != VALID]
+        credentials = credentials_in_words(without_valid_token)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
         door.note(NoteSubject.NOT_ALL_SENT, why, operation)  # a note about an operation that was tested in part only
 

@@ -129,23 +129,24 @@ def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
 
 
 def unauthorized_requests_for_code(
-    table: Sequence[UnauthorizedRequest], index_of_code: int, number_of_codes: int
+    requests: Sequence[UnauthorizedRequest], index_of_code: int, number_of_codes: int
 ) -> list[UnauthorizedRequest]:
     """The requests without the valid token that are sent with one of several codes, in the order of sending.
 
-    The requests of the table are divided among the codes. With three codes, the first code (index 0) gets the first,
-    the fourth and the seventh request, and so on. Those of one code are, in this order:
+    The requests with wrong tokens are divided among the codes, and so are the requests without a token. For example,
+    the first of three codes (index 0) gets the first, the fourth and the seventh request with a wrong token, and so on.
 
-    1. One with a wrong token. It is sent right after the execution of the code before, on the same connection, because
-       some services do not check the token on a connection that was authorized before.
-    2. Those without a token. Each code has at least one of them.
-    3. The others with wrong tokens.
+    The first request of a code has a wrong token. It is sent right after the execution of another code, on the same
+    connection, because some services do not check the token on a connection that was authorized before. Then come the
+    requests without a token, at least one, and then the other requests with wrong tokens.
     """
-    without_header = [request for request in table if request.credential == NO_HEADER]
-    with_wrong_token = [request for request in table if request.credential != NO_HEADER]
-    wrong_tokens_of_code = with_wrong_token[index_of_code::number_of_codes]
-    without_header_of_code = without_header[index_of_code::number_of_codes] or without_header[:1]
-    return [*wrong_tokens_of_code[:1], *without_header_of_code, *wrong_tokens_of_code[1:]]
+    all_without_token = [request for request in requests if request.credential == NO_HEADER]
+    all_with_wrong_token = [request for request in requests if request.credential != NO_HEADER]
+    without_token = all_without_token[index_of_code::number_of_codes]
+    with_wrong_token = all_with_wrong_token[index_of_code::number_of_codes]
+    if not without_token:  # there are more codes than requests without a token
+        without_token = all_without_token[:1]
+    return [*with_wrong_token[:1], *without_token, *with_wrong_token[1:]]
 
 
 def send_first_code_again(client: Client) -> None:

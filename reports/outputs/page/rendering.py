@@ -302,9 +302,12 @@ def _lines_of_body(text: str) -> list[Line]:
 
     JSON gets a line for each member and item, even if the body was cut short. Any other text keeps its own lines.
     """
-    json_text = text.removeprefix(BYTE_ORDER_MARK)
-    is_cut_json = is_json_like(json_text) and json_text.endswith(END_OF_CUT_BODY)
-    if is_cut_json or read_json(json_text.encode("utf-8", "replace")).readable:
+    # A byte order mark is no part of JSON, so it is left out to see whether the text is JSON. But the lines have it,
+    # because a reader must see it: the first line is then `\ufeff{`.
+    text_without_mark = text.removeprefix(BYTE_ORDER_MARK)
+    is_cut_json = is_json_like(text_without_mark) and text_without_mark.endswith(END_OF_CUT_BODY)
+    is_whole_json = read_json(text_without_mark.encode("utf-8", "replace")).readable
+    if is_cut_json or is_whole_json:
         return _json_lines(text)
     return [Line(line) for line in text.splitlines()]
 

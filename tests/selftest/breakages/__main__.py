@@ -153,7 +153,10 @@ def _cosmic_ray(*arguments: str, folder: Path) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """The variables of this process, without those that would make the self-tests use the original tree, not the copy."""
+    """The variables of this process for the self-tests of the copy.
+
+    PYTHONPATH is left out, because it leads to the original tree, and so are the variables that choose other tests.
+    """
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PIX_PROOF", "PIX_CASES")}
 
 

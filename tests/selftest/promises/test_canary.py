@@ -10,6 +10,7 @@ import re
 import stat
 from copy import deepcopy
 from dataclasses import replace
+from itertools import chain, product
 
 import pytest
 
@@ -65,14 +66,16 @@ def canary_profile(folder, base_url, requests=120):
 def secrets_in_files_and_output(result, folder, secrets):
     """Pairs of a secret in some encoding, and the file of the run that has it, or "output". Empty if none was found.
 
-    The files are those in the folder, with the report, except for the profile itself. Secrets of up to four characters are left out, because such a text may be anywhere by chance.
+    The files are those in the folder, with the report, except for the profile itself. Secrets of up to four characters
+    are left out, because such a text may be anywhere by chance.
     """
-    forms = {form for value in secrets if len(value) > 4 for form in encodings(value).values()}
-    files = [path for path in (*folder.rglob("*"), *(RUNS / "profile").rglob("*")) if path.is_file()]
-    places = {path.name: path.read_bytes().decode("utf-8", "replace") for path in files if path.name != "profile.yaml"}
-    return [
-        (form, name) for name, text in {**places, "output": result.output}.items() for form in forms if form in text
-    ]
+    long_secrets = [secret for secret in secrets if len(secret) > 4]
+    forms = set(chain.from_iterable(encodings(secret).values() for secret in long_secrets))
+    texts = {"output": result.output}
+    for path in (*folder.rglob("*"), *(RUNS / "profile").rglob("*")):
+        if path.is_file() and path.name != "profile.yaml":
+            texts[path.name] = path.read_bytes().decode("utf-8", "replace")
+    return [(form, place) for form, place in product(forms, texts) if form in texts[place]]
 
 
 def run_with_canaries(service, folder, *options, token=CANARY_TOKEN, requests=120, **variables):
@@ -258,10 +261,13 @@ def test_no_file_has_codes_or_keys_that_only_the_service_names(tmp_path):
 
 
 def people_found(result, *folders):
-    """Pairs of a name, in any letter case, and the place that holds it: a file or the output."""
-    files = {path for folder in (result.folder, *folders) for path in folder.rglob("*") if path.is_file()}
-    texts = {path.name: path.read_bytes().decode("utf-8", "replace") for path in files} | {"output": result.output}
-    return [(name, file) for file, text in texts.items() for name in NAMES if name.casefold() in text.casefold()]
+    """Pairs of a name of a person, in any letter case, and the place that has it: a file of the run, or "output"."""
+    texts = {"output": result.output}
+    for folder in (result.folder, *folders):
+        for path in folder.rglob("*"):
+            if path.is_file():
+                texts[path.name] = path.read_bytes().decode("utf-8", "replace")
+    return [(name, place) for place, name in product(texts, NAMES) if name.casefold() in texts[place].casefold()]
 
 
 @pytest.mark.parametrize("language", ["en", "pt-BR"])

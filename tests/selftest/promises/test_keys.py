@@ -253,14 +253,14 @@ def service_with_varying_ids_in_the_list():
 
 
 def service_that_hides_most_of_the_key():
-    """Its answer to a registration shows the end of the key alone, which may be the end of another key, too."""
+    """A service whose answer to a registration shows only the end of the key. Another key may have the same end."""
     service = service_named("HidesMostOfTheKey")
     service.registration_key = lambda registration: "***00"
     return service
 
 
 def service_with_hexadecimal_keys():
-    """Its RANDOM keys are hexadecimal numbers and no UUIDs."""
+    """A service whose RANDOM keys are hexadecimal numbers without hyphens, which are no UUIDs."""
     service = Service()
     numbers = itertools.count(1)
     service.new_key = lambda: f"5f0c1e9a7b3d4c2e8f6a0b1d{next(numbers)}"

@@ -95,17 +95,22 @@ def log_of_executions(service, folder, codes, **changes):
 
 
 def offers_by_code(service):
-    """For each code, the credentials of its requests before the one with the valid token. An empty one is no token.
+    """The credentials with which each code was sent before it was sent with the valid token. "" stands for no token.
 
-    Each code must have one request with the valid token, and all but the first code no request after it.
+    Each code must have been sent once with the valid token, and all but the first code never again afterwards.
     """
-    credentials_by_code = {}
     valid = f"Bearer {service.sandbox.token}"
+    credentials_by_code = {}
     for code, credential in real_codes_received(service):
         credentials_by_code.setdefault(code, []).append(credential)
-    assert all(credentials.count(valid) == 1 for credentials in credentials_by_code.values())
-    assert all(credentials[-1] == valid for credentials in list(credentials_by_code.values())[1:])
-    return {code: credentials[: credentials.index(valid)] for code, credentials in credentials_by_code.items()}
+    offers = {}
+    for number, (code, credentials) in enumerate(credentials_by_code.items(), 1):
+        assert credentials.count(valid) == 1
+        place_of_execution = credentials.index(valid)
+        is_sent_again = place_of_execution < len(credentials) - 1
+        assert number == 1 or not is_sent_again
+        offers[code] = credentials[:place_of_execution]
+    return offers
 
 
 # -- the order of codes ---------------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ class NotReady(Service):
         self.received = []
 
     def respond(self, request):
+        """Answer a request, or say 503 to the first requests that count."""
         if request.path.startswith(self.path) and request.header("Authorization"):
             self.received.append(request)
             if len(self.received) <= self.times:

@@ -41,7 +41,10 @@ PATHS = {"listAccounts": "/v1/accounts", "getBalance": "/v1/accounts/balance/"}
 
 
 class BreaksOneOperation(SocketService):
-    """Answers every request except for those to one operation: the list of accounts, or a balance."""
+    """The sandbox, which breaks off requests to one operation: the list of accounts, or a balance.
+
+    `break_off` of a subclass says how, such as by a reset of the connection.
+    """
 
     def __init__(self, operation="listAccounts"):
         super().__init__()

@@ -54,57 +54,62 @@ class SessionKeeper:
 @pytest.fixture(scope="module")
 def run_with_service(tmp_path_factory):
     """A run whose service is still up: the service, the session, the profile and the variables of the environment."""
-    keeper, service = SessionKeeper(), KeepsTheLastRequest(token=f"{SignsItsToken().token}==")
+    keeper = SessionKeeper()
+    service = KeepsTheLastRequest(token=f"{SignsItsToken().token}==")
     variables = {"PIX_OTHER_TOKEN": service.token, "PIX_GATEWAY": GATEWAY}
     headers = {"X-Tenant": "qa o'hara", "X-Pixconf": {"env": "PIX_GATEWAY"}}
     changes = {"auth": {"token_env": "PIX_OTHER_TOKEN"}, "headers": headers, "correlation_header": "X-Request-Id"}
     with Server(service) as server, pytest.MonkeyPatch.context() as patch:
         for name, value in variables.items():
             patch.setenv(name, value)
-        path = str(
-            write_profile(
-                tmp_path_factory.mktemp("run"),
-                server.base_url,
-                **changes,
-                **WHOLE_PROFILE,
-            )
-        )
-        pytest.main(
-            [*QUIET_PYTEST, "--no-report", f"--environment={path}", *SELECTED_TESTS, str(CONFORMANCE)], plugins=[keeper]
-        )
+        folder = tmp_path_factory.mktemp("run")
+        path = str(write_profile(folder, server.base_url, **changes, **WHOLE_PROFILE))
+        arguments = ["--no-report", f"--environment={path}", *SELECTED_TESTS, str(CONFORMANCE)]
+        pytest.main([*QUIET_PYTEST, *arguments], plugins=[keeper])
         yield service, keeper.session, load(path), variables
 
 
 def variables_to_export(line, exchange, profile, known):
-    """What a person exports before the line: values of the profile, and what was sent in place of them."""
+    """The variables of the shell that a person sets before the line: values of the profile, and of what was sent.
+
+    ACCOUNT_2 is the second account of the profile, SENT_NAME the member `name` of the body.
+    """
     codes = profile.transactions.codes
-    named = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys], "CODE": codes}
-    named["IDENTIFIER"] = texts_of_bodies(profile)
-    values = known | {f"HEADER_{header.name.upper().replace('-', '_')}": header.text for header in profile.headers}
-    for name, values_of_name in named.items():
-        values |= {name if at == 1 else f"{name}_{at}": value for at, value in enumerate(values_of_name, 1)}
-    header = (
-        dict(exchange.request.headers).get("Authorization", "").encode("latin-1").decode("utf-8", "surrogateescape")
-    )
-    values["WRONG_TOKEN"] = header.rpartition(" ")[2]
+    values_by_name = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys], "CODE": codes}
+    values_by_name["IDENTIFIER"] = texts_of_bodies(profile)
+    variables = known | {f"HEADER_{header.name.upper().replace('-', '_')}": header.text for header in profile.headers}
+    for name, values in values_by_name.items():
+        for number, value in enumerate(values, 1):
+            variables[name if number == 1 else f"{name}_{number}"] = value
+    authorization = dict(exchange.request.headers).get("Authorization", "")
+    authorization = authorization.encode("latin-1").decode("utf-8", "surrogateescape")
+    variables["WRONG_TOKEN"] = authorization.rpartition(" ")[2]
     members = re.findall(r'"(\w+)": "?([^",}]*)', exchange.request.body.decode("utf-8", "replace"))
-    values |= {f"SENT_{name.upper()}": value for name, value in members}
+    variables |= {f"SENT_{name.upper()}": value for name, value in members}
     random_keys = ("SENT_RANDOM_KEY", *(f"SENT_RANDOM_KEY_{number}" for number in range(2, 20)))
-    values |= dict.fromkeys(random_keys, dict(members).get("pixKey"))
-    values |= {f"CODE_{place}": "TX-NEW" for place in range(len(codes) + 1, 20)}
-    return {name: values[name] for name in re.findall(r"\$\{(\w+):\?", line) if name in values}
+    variables |= dict.fromkeys(random_keys, dict(members).get("pixKey"))
+    variables |= {f"CODE_{number}": "TX-NEW" for number in range(len(codes) + 1, 20)}
+    names_in_line = re.findall(r"\$\{(\w+):\?", line)
+    return {name: variables[name] for name in names_in_line if name in variables}
 
 
 def differences(exchange, arrived):
-    """The parts in which the request that arrived differs from the request of the exchange: name, sent and arrived."""
+    """The parts in which the request that arrived differs from that of the exchange: name, what was sent, what arrived.
+
+    The path of an execution is not compared, because its code was executed already, so the line sends a new one.
+    """
     sent = exchange.request
-    url = urlsplit(exchange.request.url)
+    url = urlsplit(sent.url)
     headers = {name.lower(): value for name, value in sent.headers}
-    is_prepared = exchange.operation == "executePix" and "pixconf" not in url.path
-    parts = {"method": (sent.method, arrived.method), "body": (sent.body, arrived.body)}
-    parts |= {name: (headers.get(name, "").strip(), arrived.header(name).strip()) for name in COMPARED_HEADERS}
-    parts |= {} if is_prepared else {"path": (url.path, arrived.path), "query": (url.query, arrived.query)}
-    return [(name, *values) for name, values in parts.items() if values[0] != values[1]]
+    has_real_code = exchange.operation == "executePix" and "pixconf" not in url.path
+    parts = [("method", sent.method, arrived.method), ("body", sent.body, arrived.body)]
+    for name in COMPARED_HEADERS:
+        parts.append((name, headers.get(name, "").strip(), arrived.header(name).strip()))
+    if not has_real_code:
+        parts += [("path", url.path, arrived.path), ("query", url.query, arrived.query)]
+    return [
+        (name, value_sent, value_arrived) for name, value_sent, value_arrived in parts if value_sent != value_arrived
+    ]
 
 
 def lines_by_exchange(session):

@@ -87,7 +87,7 @@ def test_a_list_does_not_show_a_key_that_is_no_whole_text_of_it(key, body):
     ],
 )
 def test_a_list_with_more_pages_or_with_keys_elsewhere_is_incomplete(data):
-    """A list of keys is complete if it shows each key of the account. The suite deletes nothing because of another list.
+    """A list of keys is incomplete if the account may have keys that it does not show. Then the suite deletes no key.
 
     The suite expects a key in the member `pixKey` of each item of `keys`.
     """

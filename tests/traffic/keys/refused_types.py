@@ -66,8 +66,10 @@ _KEY_MAY_BE_LISTED = say(
 )
 """Why a refused key type is no deviation, if a list shows its key."""
 _WAITS_S = (0.0, 0.2, 0.5)
-"""Waits before each repetition of a refused registration, because the account may be busy for a moment. In all they are
-well below a second, because every refused type waits so long."""
+"""Waits before the repetitions of a refused registration: it is sent again once after each of them, because the account
+may be busy for a moment. In all they are well below a second, because every refused type waits so long."""
+_MOST_REPETITIONS = len(_WAITS_S)
+"""How often a refused registration is sent again at most."""
 _MOST_NAMES = 24
 """Words of a refusal that are sent as names of fields: enough for all that a service asks for in one answer."""
 _MOST_BYTES_READ = 2_000
@@ -356,8 +358,10 @@ def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> lis
 def deviations_if_more_is_needed(log: Log) -> dict[str, Judgement]:
     """The deviation of a service that needs more than is documented, by the id of the requirement that it breaks.
 
-    Such a service accepts a registration with a difference, such as a further field, and still refuses the documented
-    one as before. The dictionary is empty if the registrations do not show that; it has at most one item.
+    The run sends a refused registration with one difference after another, such as a further field, until the service
+    accepts it. Then it sends the documented registration again, several times. If this one is refused each time as
+    before, the service needs the difference. The dictionary has at most one item; it is empty if the answers do not
+    show such a need.
     """
     with_difference = log.of(REGISTER, Registering.WITH_A_DIFFERENCE)
     if not with_difference or not registered(with_difference[-1]):
@@ -365,11 +369,12 @@ def deviations_if_more_is_needed(log: Log) -> dict[str, Judgement]:
     # The first refusal of the run: `send_refused_types_again` has sent this registration with the differences.
     refused = next(filter(is_refused_for_its_content, first_registrations(log)))
     without_difference = log.of(REGISTER, Registering.WITHOUT_THE_DIFFERENCE)
-    are_all_sent = len(without_difference) == len(_WAITS_S)  # fewer are sent if an answer differs from the refusal
+    # `_find_what_is_needed` sends fewer repetitions if an answer differs from the refusal.
+    are_all_sent = len(without_difference) == _MOST_REPETITIONS
     are_all_refused_alike = all(indistinguishable(exchange, refused) for exchange in without_difference)
     if not are_all_sent or not are_all_refused_alike:
         return {}
-    # They are sent in their order until one is accepted, so the last one that was sent is the accepted one.
+    # The differences are sent in their order until one is accepted, so the last one that was sent is the accepted one.
     accepted_difference = list(_differences(refused))[len(with_difference) - 1]
     breach = finding("key-needs-more", name=type_sent(refused), what=accepted_difference.name)
     return {accepted_difference.requirement_id: deviates(breach, refused, with_difference[-1])}
@@ -393,8 +398,8 @@ class _Difference:
 def _differences(refused: Exchange) -> Iterator[_Difference]:
     """The differences with which a refused registration is sent again, to see what the service needs.
 
-    First further fields, headers and a query, all in one request. Then other names of each field, such as `key` for
-    `pixKey`, and at last other names of all fields.
+    The first one adds further fields, headers and a query, all in one request. The next ones add other names of one
+    field each, such as `key` beside `pixKey`. The last one adds the other names of all fields.
     """
     body = body_sent(refused)
     yield _with_more_of_everything(refused)

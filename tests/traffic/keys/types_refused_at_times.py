@@ -112,16 +112,21 @@ def _accepted_of_types_refused_at_times(registrar: Registrar) -> list[Exchange]:
 
 
 def _types_that_were_refused(log: Log, *, alone: bool = False) -> set[str]:
-    """The key types of which a registration of a free key was refused, perhaps because of the type.
+    """The key types of which the service refused a registration, perhaps because of the type.
 
-    If `alone`, only registrations count that were sent alone. Otherwise refusals beside other requests count, too, even
-    if the run sent such a registration again and judges only the second answer. They prove nothing, but the type is
-    worth more requests.
+    Only registrations of free keys count, because a key that is registered already is refused for that. A free key is
+    one that was not registered before, or that was deleted.
+
+    If `alone` is true, a registration counts only if no other request was under way. Otherwise any refusal counts. A
+    refusal beside another request proves nothing, because the account may have been busy. But such a type is worth more
+    requests.
     """
     refused_types = set()
+    # `attempts` has every registration. `log.of` lacks those that the run sent once more because of a doubtful answer.
     for exchange in log.attempts(REGISTER):
-        is_of_a_free_key = exchange.purpose in PURPOSES_OF_FREE_KEYS
-        if is_of_a_free_key and _may_refuse_the_type(exchange) and (exchange.was_alone or not alone):
+        key_was_free = exchange.purpose in PURPOSES_OF_FREE_KEYS
+        counts = exchange.was_alone or not alone
+        if key_was_free and counts and _may_refuse_the_type(exchange):
             refused_types.add(type_sent(exchange))
     return refused_types
 

@@ -8,8 +8,8 @@ its functions look at the answers in the log.
 | synthetic | made up by the suite: a code, an account or a key that belongs to nobody |
 | let in | answered as if the request had the valid token |
 | stand-in | what some services trust instead of a token, such as a header that a gateway sets |
-| series | a read and then three requests without the valid token, one after the other on one connection |
-| position | which of these three requests it is, such as the one right after the read |
+| series | one to three reads, and then three requests without the valid token, one after the other on one connection |
+| position | which of these three requests it is, such as the one right after the last read |
 
 No real code is needed to see that a request was let in. Without a token a synthetic code is refused in one way (401),
 and with the valid token in another way: as unknown (404). So a request without the valid token was let in if it gets
@@ -63,7 +63,8 @@ REQUESTS_AT_THE_START = 2
 """Requests without a token in the first second, to each operation: few, because some services lock a caller out after
 three."""
 PURPOSES_IN_A_SERIES = (Trust.RIGHT_AFTER_A_SUCCESS, Trust.RIGHT_AFTER_A_REFUSAL, Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
-"""A series: these requests one after the other, on one connection, right after a read that succeeds."""
+"""A series has a request for each of these purposes, in this order. They are sent on one connection, right after one to
+three reads that succeed."""
 _PURPOSE_BY_SIGN = {"-": Trust.NO_TOKEN_IN_BETWEEN, "+": Trust.STAND_IN_AGAIN}  # for the order of the next constant
 ORDER_OF_PROOF = tuple(_PURPOSE_BY_SIGN[sign] for sign in "-++-+--++--+-++-")
 """Requests without a token (-) and with a stand-in (+) that show whether the stand-in was let in.
@@ -168,18 +169,22 @@ def are_only_some_refused_in_first_series(log: Log, operation: str) -> bool:
 def let_in_by_their_position(log: Log, operation: str) -> list[Exchange]:
     """The requests without the valid token that were let in because of what their connection carried before.
 
-    A series is a read and three requests without the valid token, one after the other on one connection. It was sent
-    several times. The requests at one position, such as right after the read, count if each of them got the answer of
-    the valid token, while at another position each was refused.
+    A series has one to three reads, and then three requests without the valid token, on one connection. Six series are
+    sent. The requests at one of the three positions, such as right after the reads, were let in if each of them got the
+    answer of the valid token, while each request at another position was refused.
 
-    Empty unless the series was sent once and TIMES_SENT_AGAIN times more: if several servers take turns, a few series
-    may be answered in this way by chance.
+    The result is empty if fewer than six series were sent, because a few series may be answered in this way by chance:
+    several servers may take turns.
     """
+    # Each of the three positions in a series has a purpose of its own.
     answers_by_position = [log.of(operation, purpose) for purpose in PURPOSES_IN_A_SERIES]
-    times_needed = 1 + TIMES_SENT_AGAIN
-    if any(len(answers) < times_needed for answers in answers_by_position):
+    number_of_series = min(len(answers) for answers in answers_by_position)
+    if number_of_series < 1 + TIMES_SENT_AGAIN:
         return []
-    if not any(_are_all_refused_for_the_token(answers, log) for answers in answers_by_position):
+    is_one_position_always_refused = any(
+        _are_all_refused_for_the_token(answers, log) for answers in answers_by_position
+    )
+    if not is_one_position_always_refused:
         return []
     let_in_each_time: list[Exchange] = []
     for answers in answers_by_position:

@@ -758,7 +758,11 @@ def test_a_later_run_knows_of_a_random_key_of_unknown_value_by_the_record(histor
 def test_a_key_is_perhaps_registered_by_the_run_unless_its_registration_was_refused(
     status, is_perhaps_registered, history
 ):
-    """A refused key may be somebody else's. A key of the profile that was not sent does not count, either."""
+    """`values_perhaps_registered` has the keys that the run registered, for certain or perhaps.
+
+    A refused key is not among them, because it may be somebody else's. Neither are keys of the profile (the settings of
+    the run) that were not sent.
+    """
     history.list_is_empty().register(MADE_UP_KEY, status=status)
     values = history.keys.values_perhaps_registered
 

@@ -115,6 +115,10 @@ def _declare_faults(operation, path, base, types):
     hides_data = _all_about_data(operation) if path == "envelope.data" else ()
 
     def declare(fault, change, word, text, rule, *fails, **expected):
+        """Declare the mutant whose answers `change` makes wrong.
+
+        `rule` is the end of the id of the requirement that fails, such as "present". `fails` are further ones.
+        """
         hides = (*expected.pop("hides", ()), *_not_judged(operation, path, change))
         declare_mutant_of(
             f"{sort} {fault}", operation, f"{beginning_of_name}{word}", f"The {sort} {name} is {text}.", base, f"{path}.{rule}", *fails,

@@ -57,7 +57,7 @@ def lacks_only(name):
 
 
 def is_made_up(text):
-    """True if a code or key has the form that the suite makes up: its prefix and eight hex digits."""
+    """True if a code or key has the form that the suite makes up: its prefix and eight more characters."""
     return text.startswith(SYNTHETIC_PREFIX) and len(text) == len(SYNTHETIC_PREFIX) + 8
 
 

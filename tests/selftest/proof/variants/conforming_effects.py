@@ -245,9 +245,9 @@ class IdsVaryInTheList(Service):
         keys = [key | {"id": str(uuid.uuid4())} for key in listed["keys"]]
         return {"request": str(uuid.uuid4()), "keys": keys, "revision": self.revision(len(keys))}
 
-    def revision(self, count):
+    def revision(self, number_of_keys):
         """A UUID that changes only if the number of keys in the list changes."""
-        return str(uuid.uuid5(uuid.NAMESPACE_OID, str(count)))
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, str(number_of_keys)))
 
 
 for _behind in (1, 2, 5):

@@ -196,12 +196,13 @@ class ClosesAfterTooMuch(Small):
 
 @variant("size limit")
 class TakesShallowBodies(Service):
-    """A body with more than three opening braces is refused with 413 before it is read."""
+    """A body with more than three opening braces is refused with 413 before it is read, as if it were too deep."""
 
     def check_size(self, request):
-        """Raise Refusal if the body is too large, or has too many objects in it."""
+        """Raise Refusal if the body is too large or may be nested too deeply. Braces are counted, not parsed."""
         super().check_size(request)
-        if request.body.count(b"{") > 3:
+        may_be_nested_too_deeply = request.body.count(b"{") > 3
+        if may_be_nested_too_deeply:
             raise Refusal(413, "The body is nested too deeply.")
 
 

@@ -78,7 +78,7 @@ class KeysAppearLater(RemembersThePast):
     """
 
     def register(self, ledger, account_id, key_type, value):
-        """Register a key, and note it."""
+        """Register a key, and note it, so that its first deletion does not find it."""
         registration = super().register(ledger, account_id, key_type, value)
         if registration.accepted:
             self.past.append(registration.key.key)

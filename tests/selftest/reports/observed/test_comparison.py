@@ -48,7 +48,10 @@ RUN = {
 
 
 def changed_document(*, requirements=None, environment=None, **changes):
-    """The document of a run on another day, with these members. Requirements are changed by their id."""
+    """The document of a run on another day, with these members.
+
+    `requirements` has changes by id: {"executePix.json": {"verdict": "fail"}}. `environment` are changes of its members.
+    """
     document = copy.deepcopy(RUN) | {"started": "2026-11-22T09:00:00Z"} | changes
     document["environment"] |= environment or {}
     for entry in document["requirements"]:

@@ -288,7 +288,7 @@ NO_OPERATION_SUCCEEDED = Grants()
 
 
 def run_that_accepts(**changes):
-    """A run that read the accounts of the sandbox, with these changes, after it tried to write its record (--accept)."""
+    """A run that only reads, and had no trouble, with these changes. It has tried to write its record (--accept)."""
     run = replace(shared_run("partial").run, finished=None, **changes)
     accept_behaviour(run, str)
     return run

@@ -31,7 +31,7 @@ BAD = {
 
 @pytest.fixture
 def write_file(tmp_path):
-    """Writes a conformance.json into a folder of its own."""
+    """A function that writes a conformance.json into a folder of its own, and returns its path."""
 
     def write_conformance_json(content, name="run"):
         path = tmp_path / name / "conformance.json"

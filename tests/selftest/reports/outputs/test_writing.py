@@ -30,8 +30,8 @@ def sha256_of(text):
 
 @pytest.fixture
 def formats_of_which_b_xml_fails(monkeypatch):
-    """Sets four files as the outputs of a run: `a.json` with the text `a`, `c.svg` with `c`, `folder.txt`, and `b.xml`,
-    which fails.
+    """Replace the outputs of a run by four files: `a.json` with the text "a", `c.svg` with "c", an empty `folder.txt`, and
+    `b.xml`, whose function raises an error.
     """
     texts = {"a.json": "a", "c.svg": "c", "folder.txt": ""}
     formats = {name: lambda document, text=text: text for name, text in texts.items()}

@@ -52,7 +52,10 @@ def headers(**named):
 def entry(
     data=EXECUTION_RESULT, *, path="/v1/execute/pix/TX-1", method="GET", sent=None, token=TOKEN, status=200, **response
 ):
-    """A HAR entry as mitmproxy writes it: an execution, or what the arguments say."""
+    """A HAR entry as mitmproxy writes it: an execution, or another exchange, as the arguments say.
+
+    `data` is the member of the answer, `text` its whole body. `sent` is the JSON body of the request.
+    """
     text = response.pop("text", None) or json.dumps({"code": 0, "data": data})
     request = {"method": method, "url": BASE + path, "headers": headers(authorization=f"Bearer {token}")}
     if sent is not None:
@@ -89,13 +92,14 @@ def run_of_entries(folder, *entries):
     return run_of_tally(merge(tally_of(str(har(folder, *entries)), PROFILE), Tally()))
 
 
-def entry_with(at, value):
+def entry_with(place, value):
     """An entry with another value at a place such as `response.content.text`."""
-    changed_entry = part = entry()
-    *path, last = at.split(".")
-    for name in path:
-        part = part[name]
-    part[last] = value
+    changed_entry = entry()
+    *outer_members, member = place.split(".")
+    part = changed_entry
+    for outer_member in outer_members:
+        part = part[outer_member]
+    part[member] = value
     return changed_entry
 
 
@@ -305,14 +309,19 @@ def recorded_entries(service, environment="sandbox"):
 
 
 def failing_and_warning(folder, entries):
-    """The ids of the requirements that fail, and of those that warn."""
+    """The ids of the requirements that fail, and of those that warn, in a run of these recorded entries."""
     tally = tally_of(str(har(folder, *entries)), replace(PROFILE, base_url="http://127.0.0.1"))
-    rows = result_of_run(run_of_tally(tally)).results
-    return [{row.id for row, result in rows if result.verdict == verdict} for verdict in ("fail", "warn")]
+    results = result_of_run(run_of_tally(tally)).results
+    failing = {requirement.id for requirement, result in results if result.verdict == "fail"}
+    warning = {requirement.id for requirement, result in results if result.verdict == "warn"}
+    return [failing, warning]
 
 
 def services_chosen_at_random(registry):
-    """Some services of a registry, chosen at random by their names; all with PIX_PROOF=exhaustive."""
+    """About one service of ONE_SERVICE_OF in a registry, chosen at random by its name. All with PIX_PROOF=exhaustive.
+
+    Services that differ only on sockets, or with parallel requests, are left out: a recording does not show that.
+    """
     declared_services = [
         declared_service
         for declared_service in registry.declared_services.values()

@@ -22,7 +22,7 @@ from tests.selftest.reports.recorded.test_reading import (
 
 @cache
 def tallies_of_sixteen_files(folder):
-    """The tally of each of sixteen files."""
+    """The tally of each of sixteen files. A file has two of four parts, in each order, also a part twice."""
     parts = (
         [entry()],
         [execution_without_digit()] * 2,
@@ -30,7 +30,7 @@ def tallies_of_sixteen_files(folder):
         [NOT_JUDGED["without a response"]],
     )
     files = [[*first_part, *second_part] for first_part in parts for second_part in parts]
-    return [tally_of(str(har(folder, *entries, name=f"{at}.har")), PROFILE) for at, entries in enumerate(files)]
+    return [tally_of(str(har(folder, *entries, name=f"{number}.har")), PROFILE) for number, entries in enumerate(files)]
 
 
 @pytest.mark.slow

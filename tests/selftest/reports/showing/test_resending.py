@@ -35,7 +35,7 @@ def known_values(**changes):
 
 
 def line_of(url, headers=(), body=b"", **known):
-    """The line that sends a POST request again with curl."""
+    """The line that sends a POST request again with curl. `known` are lists of values that become variables."""
     return line_that_sends(Request("POST", url, tuple(headers), body), **known)
 
 
@@ -83,7 +83,7 @@ def test_a_value_that_is_like_a_known_one_has_another_variable(similar_account):
     """A report has a line that sends a request again with curl. In it an account of the profile is ${ACCOUNT:?}.
 
     A text that is only similar to that account gets another variable, ${SENT_OTHER:?}. If it got the same one, the line
-    would send the account of the profile in its place.
+    would send the account of the profile in its place. The line shows neither the account nor the text.
     """
     body = json.dumps({"other": similar_account}).encode()
 

@@ -20,21 +20,19 @@ RESENDING = Resending(Display(listed_secrets(SANDBOX_PROFILE)), SANDBOX_PROFILE)
 
 
 def marked_lines(finding_or_rule, exchange, side="response"):
-    """The lines of a message that are marked for a finding, or for the findings of a rule.
+    """The lines of a request or response that the page marks for a finding, or for the findings of a rule, with " + ".
 
-    A missing member is marked by its name.
+    `side` says which of both is looked at. A missing member is marked by its name.
     """
     is_rule = isinstance(finding_or_rule, str)
     findings = judge(finding_or_rule, exchange).findings if is_rule else [finding_or_rule]
     shown_exchange = evidence(exchange, RESENDING)
     content = getattr(shown_exchange, side)
     first_line = str(content.status) if isinstance(content, ShownResponse) else shown_exchange.failure
-    shown_message = message_lines(
-        first_line, content, marks_of([reported_requirement("executePix.json", found=findings)], side)
-    )
-    return " + ".join(
-        (line.name + line.text).strip(" ,") for line in (*shown_message.head, *shown_message.body) if line.marks
-    )
+    marks = marks_of([reported_requirement("executePix.json", found=findings)], side)
+    shown_message = message_lines(first_line, content, marks)
+    lines = [line for line in (*shown_message.head, *shown_message.body) if line.marks]
+    return " + ".join((line.name + line.text).strip(" ,") for line in lines)
 
 
 class TestTheMark:
