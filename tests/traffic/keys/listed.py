@@ -66,7 +66,6 @@ it, such as its status."""
 LISTS_ARE_READ_AFTER = (
     Registering.UNDOCUMENTED_TYPE,
     Registering.OTHER_NAME_OF_RANDOM,
-    Registering.RANDOM_WITH_A_KEY,
     Registering.LOWER_CASE,
     Registering.SIMULTANEOUS,
 )

@@ -181,6 +181,15 @@ class UndocumentedKindsAreReceivedAlone(NumericKindsAreDeclined):
 
 
 @variant("RANDOM")
+class IgnoresTheKeyOfARandomRegistration(Service):
+    """The service makes a RANDOM key also if the registration names a key."""
+
+    def requested_key(self, body, key_type):
+        """The key that a registration names; empty for RANDOM, so that the service makes one."""
+        return "" if key_type == "RANDOM" else super().requested_key(body, key_type)
+
+
+@variant("RANDOM")
 class ShowsTheRandomKey(Service):
     """Key holds the RANDOM key that the service made."""
 

@@ -161,6 +161,25 @@ def test_an_accepted_key_that_a_list_shows_elsewhere_is_not_lost():
     assert granted_but_not_listed(log, profile_with()) == []
 
 
+def test_the_key_of_a_random_registration_is_not_lost_if_the_service_made_another_one():
+    """The service may ignore the key in a RANDOM registration, and make one: then the list shows another key.
+
+    The lists have shown an accepted PHONE key before, so a lost key would be noticed.
+    """
+    phone = item(PHONE, "PHONE")
+    with_a_made_key = list_of_keys(phone, item("0749a639-c44e-4952-b436-9efeeb0fc261", "RANDOM"))
+    log = log_of(
+        list_of_keys(),
+        registration_of(PHONE, "PHONE"),
+        list_of_keys(phone),
+        registration_of("pixconf-1@example.com", "RANDOM", Registering.RANDOM_WITH_A_KEY, valid=False),
+        with_a_made_key,
+        with_a_made_key,
+    )
+
+    assert granted_but_not_listed(log, profile_with()) == []
+
+
 EMAIL_WAS_THERE = [list_of_keys(item(EMAIL)), registration_of(PHONE, "PHONE")]
 """The first list of a run shows the e-mail key of the profile. Then the run registers another key."""
 
