@@ -49,7 +49,7 @@ class Registering(Purpose):
     UNDOCUMENTED_TYPE = "a type that is not documented"
     WITHOUT_A_TYPE = "no type, because an empty one was accepted"
     OTHER_NAME_OF_RANDOM = "another name of RANDOM"
-    RANDOM_WITH_A_KEY = "RANDOM with a key, which the service usually makes"
+    RANDOM_WITH_OTHER_KEYS = "RANDOM with a key, with null or without a key, as the service makes the key"
     LOWER_CASE = "a type in lower-case letters"
     NUMERIC = "a number as type"
     OTHER_SCHEME = "the token under another scheme"

@@ -310,7 +310,7 @@ def _send_random_with_other_keys(context: _StepContext) -> None:
     with_a_key = {**registration_body(registrar.synthetic_key(), registrar.account), "pixKeyType": "RANDOM"}
     without_a_key = {name: value for name, value in with_a_key.items() if name != "pixKey"}
     bodies = [with_a_key, {**with_a_key, "pixKey": None}, without_a_key]
-    _send_and_delete(registrar, [_Attempt(body, Registering.RANDOM_WITH_A_KEY) for body in bodies])
+    _send_and_delete(registrar, [_Attempt(body, Registering.RANDOM_WITH_OTHER_KEYS) for body in bodies])
 
 
 def _send_undocumented_types(context: _StepContext) -> None:

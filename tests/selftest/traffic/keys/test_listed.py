@@ -172,7 +172,7 @@ def test_the_key_of_a_random_registration_is_not_lost_if_the_service_made_anothe
         list_of_keys(),
         registration_of(PHONE, "PHONE"),
         list_of_keys(phone),
-        registration_of("pixconf-1@example.com", "RANDOM", Registering.RANDOM_WITH_A_KEY, valid=False),
+        registration_of("pixconf-1@example.com", "RANDOM", Registering.RANDOM_WITH_OTHER_KEYS, valid=False),
         with_a_made_key,
         with_a_made_key,
     )
