@@ -21,6 +21,10 @@ def numbers_superseded(exchanges: Iterable[Exchange]) -> frozenset[int]:
     return frozenset(exchange.supersedes for exchange in exchanges if exchange.supersedes)
 
 
+SEQUENCES = "sequences"
+"""Generator of the requests in drawn sequences (`Exchange.generator`)."""
+
+
 class Log:
     """Everything that a run has sent, in order. A request that was not sent, or is disregarded, has the number 0.
 

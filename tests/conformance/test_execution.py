@@ -24,6 +24,7 @@ from tests.harness.judging import (
 )
 from tests.traffic.judgements import (
     documented_execution_is_enough,
+    executions_to_compare_with,
     holds_in_one_answer,
     no_refused_execution_shows_done,
     token_is_accepted,
@@ -35,9 +36,9 @@ from tests.traffic.judgements import (
 from tests.traffic.money.executions import (
     Execution,
     answers_to_real_codes,
+    later_executions,
     perhaps_spent_by_wrong_tokens,
     repeated_executions,
-    successful_executions,
 )
 from tests.traffic.observations import observation_of
 from tests.traffic.scenario import Traffic
@@ -75,7 +76,7 @@ def execution_answers(log_with_executions: Log) -> list[Exchange]:
     """All answers whose execution result must be as documented, if they have one.
 
     They are the answers to valid executions, the results that were granted without a valid token, and the results of
-    codes that were executed a second time.
+    codes that were executed a second time. If no valid execution succeeded, those of drawn sequences count, too.
     """
     executions = answers_to_real_codes(log_with_executions)
     # These executions have a body, more headers and a query. The run sends them if the service seems to need more than
@@ -84,7 +85,9 @@ def execution_answers(log_with_executions: Log) -> list[Exchange]:
     # `sent` leaves out requests that a limit of the run kept back, and `of` does not.
     without_valid_token = log_with_executions.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
     results_without_valid_token = filter(grants_protected_result, without_valid_token)
-    return [*executions, *with_extra_parts, *results_without_valid_token, *repeated_executions(log_with_executions)]
+    later = later_executions(log_with_executions)
+    repeated = repeated_executions(log_with_executions)
+    return [*executions, *with_extra_parts, *results_without_valid_token, *repeated, *later]
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[JUDGED_BY_A_PHONE_KEY, "id.matches", "status"]))
@@ -142,7 +145,7 @@ def test_without_a_valid_token_nothing_is_executed(log_with_executions, traffic)
     # of its own ("answered-again") instead of "executed".
     after_execution = log_with_executions.sent("executePix", Execution.UNAUTHORIZED_AFTER_EXECUTION)
     results_for_made_up_codes = results_without_valid_token(log_with_executions, "executePix")
-    valid_successes = successful_executions(log_with_executions)
+    valid_successes = executions_to_compare_with(log_with_executions, before_execution)
     results_after_execution = list(filter(grants_protected_result, after_execution))
     # Pairs: the code of a finding, and the requests that show it. A request was let in if it was answered as if it had
     # the valid token.

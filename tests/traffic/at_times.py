@@ -69,6 +69,7 @@ class Disagreement(Purpose):
     ONCE_MORE = "the same request again, because answers disagree"
     ANOTHER_CODE = "another code that does not exist, because answers disagree"
     UNDOCUMENTED_PATH = "to see how an unknown path is answered, because answers disagree"
+    UNKNOWN_IDENTIFIER = "to see how an unknown account or code is answered, because answers disagree"
 
 
 _PURPOSES_TO_COMPARE: dict[str, tuple[Purpose, ...]] = {
@@ -153,12 +154,19 @@ def _is_404_at_times(log: Log, operation: str) -> bool:
 
 
 def _send_to_undocumented_paths(traffic: Traffic, operation: str) -> None:
-    """Send a harmless request of an operation to two undocumented paths, to see how the service answers them."""
+    """Send a harmless request of an operation to two undocumented paths, to see how the service answers them.
+
+    If the operation has an account or a code in its path, the same request is also sent to the documented path with a
+    made-up one. Its answer shows whether the service has another 404 for what it does not know.
+    """
     documented = operations()[operation]
-    path_parameter = synthetic() if documented.path_parameter else None
     body = b"{}" if documented.method != "GET" else None
-    purpose = Disagreement.UNDOCUMENTED_PATH
-    traffic.client.send_to_siblings(operation, path_parameter, body=body, purpose=purpose)
+    send = traffic.client.send_to_siblings
+    if documented.path_parameter is None:
+        send(operation, None, body=body, purpose=Disagreement.UNDOCUMENTED_PATH)
+        return
+    send(operation, synthetic(), body=body, purpose=Disagreement.UNDOCUMENTED_PATH)
+    traffic.client.send(operation, synthetic(), body=body, purpose=Disagreement.UNKNOWN_IDENTIFIER)
 
 
 def _answers_disagree(log: Log, operation: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from environments.profiles.model import Prepare
 from spec.answers import (
+    ABOUT_THE_CALLER,
     RefusalKind,
     answer_in_words,
     answers_in_words,
@@ -23,6 +24,7 @@ from spec.answers import (
     is_page,
     is_refusal,
     refusal_kind,
+    refusal_or_failure,
     says_done_in_words,
     says_success_false,
     succeeded,
@@ -41,7 +43,14 @@ from spec.rules.robustness import never_answered
 from tests.traffic.at_times import REFUSALS_OF_THE_TOKEN, refused_at_times
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
 from tests.traffic.keys.refused_types import deviations_if_more_is_needed
-from tests.traffic.money.executions import Execution, Preparation, answers_to_real_codes, executed_and_refused
+from tests.traffic.money.executions import (
+    Execution,
+    Preparation,
+    answers_to_real_codes,
+    executed_and_refused,
+    later_executions,
+    successful_executions,
+)
 from tests.traffic.money.preparing import amounts_of
 from tests.traffic.neighbours import RightBefore
 from tests.traffic.refused_credentials import MOST_CITED, accepted_credentials_in_words, credentials_in_words
@@ -210,6 +219,22 @@ def _says_done_in_a_text(exchange: Exchange) -> bool:
     return is_the_word_alone or not (is_refusal(response) or is_page(response))
 
 
+def executions_to_compare_with(log: Log, without_token: Sequence[Exchange]) -> list[Exchange]:
+    """The successful executions with which requests without a valid token (`without_token`) are compared.
+
+    If none succeeded at that time, later ones count, but only if a request without the token was refused because of the
+    caller (such as a 401), and the valid token never was: so the service checked tokens already, although it executed
+    nothing.
+    """
+    successes = successful_executions(log)
+    if successes:
+        return successes
+    were_tokens_checked = any(refusal_or_failure(exchange) in ABOUT_THE_CALLER for exchange in without_token)
+    with_the_token = answers_to_real_codes(log)
+    was_valid_token_refused = any(refusal_or_failure(exchange) in ABOUT_THE_CALLER for exchange in with_the_token)
+    return later_executions(log) if were_tokens_checked and not was_valid_token_refused else []
+
+
 def token_is_required(
     without_token: list[Exchange], valid: list[Exchange], code_of_finding: str, *others: CodeAndExchanges
 ) -> Judgement:
@@ -331,7 +356,7 @@ def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgeme
     `prepare` says how the profile has transfers prepared; None if it has none prepared.
     """
     answers = answers_to_real_codes(log)
-    successes = list(filter(succeeded, answers))
+    successes = [*filter(succeeded, answers), *later_executions(log)]
     if successes:
         return holds(*successes)
     prepared = log.of("executePix", Execution.PREPARED)

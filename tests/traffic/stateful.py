@@ -20,6 +20,7 @@ from environments.door.client import Client
 from environments.profiles.model import PixKey, Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
+from spec.log import SEQUENCES
 from spec.rules import judge
 from spec.rules.reproduction import Reproduction
 from tests.harness.selection import Selection
@@ -43,8 +44,6 @@ from tests.traffic.sequences import (
     possible_steps,
 )
 
-SEQUENCES = "sequences"
-"""The part of generated traffic that the requests of sequences belong to. The log finds them by it."""
 _SEQUENCES_PER_EXAMPLE = 0.4
 """With the default number of examples (15) there are six sequences, each of five to eight steps: about 40 requests."""
 _TRANSFERS_PER_EXAMPLE = 0.33

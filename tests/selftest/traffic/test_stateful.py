@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from environments.sandbox import Refusal, Service
+from spec.log import SEQUENCES
 from tests.selftest.proof.directly import sent_in_memory
 from tests.selftest.services.one_run import (
     ALL_PERMISSIONS,
@@ -16,7 +17,6 @@ from tests.selftest.services.one_run import (
     result_in_memory,
     run_suite_in_memory,
 )
-from tests.traffic.stateful import SEQUENCES
 
 
 def test_sequences_need_only_one_account(tmp_path):

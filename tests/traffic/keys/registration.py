@@ -310,7 +310,8 @@ def _send_random_with_other_keys(context: _StepContext) -> None:
     with_a_key = {**registration_body(registrar.synthetic_key(), registrar.account), "pixKeyType": "RANDOM"}
     without_a_key = {name: value for name, value in with_a_key.items() if name != "pixKey"}
     bodies = [with_a_key, {**with_a_key, "pixKey": None}, without_a_key]
-    _send_and_delete(registrar, [_Attempt(body, Registering.RANDOM_WITH_OTHER_KEYS) for body in bodies])
+    for body in bodies:  # one after the other, because an account may have one RANDOM key only
+        _send_and_delete(registrar, [_Attempt(body, Registering.RANDOM_WITH_OTHER_KEYS)])
 
 
 def _send_undocumented_types(context: _StepContext) -> None:
@@ -636,7 +637,6 @@ _STEPS: tuple[Callable[[_StepContext], None], ...] = (
     _prepare_for_valid_registrations,
     _register_keys_of_the_profile,
     _send_other_name_of_random,
-    _send_random_with_other_keys,
     _send_undocumented_types,
     _send_without_a_type,  # after the empty type, whose answer decides whether it is sent
     _register_keys_in_parallel,  # after each key was registered alone
@@ -649,6 +649,8 @@ _STEPS: tuple[Callable[[_StepContext], None], ...] = (
     _clean_up,
     _ask_why_types_are_refused,  # when all types were tried
     _repeat_types_refused_at_times,  # when each type has all its other answers
+    _clean_up,
+    _send_random_with_other_keys,  # at the end, because an account may have one RANDOM key only
     _clean_up,
 )
 """The steps of the scenario, in their order. Each deletes the keys that it registered, if the profile lets it."""

@@ -22,7 +22,7 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import VALID, Exchange, Purpose
-from spec.log import Log
+from spec.log import SEQUENCES, Log
 from spec.observed import indistinguishable
 
 EXECUTE = "executePix"
@@ -71,6 +71,17 @@ def successful_executions(log: Log) -> list[Exchange]:
     """
     executions = [*answers_to_real_codes(log), *log.of(EXECUTE, Execution.PREPARED_WITH_EXTRA_PARTS)]
     return list(filter(succeeded, executions))
+
+
+def later_executions(log: Log) -> list[Exchange]:
+    """The executions of drawn sequences that succeeded, if no execution before them did; else none.
+
+    Sequences are sent later than all other executions. A service may execute nothing for a while, such as at night, and
+    then execute again.
+    """
+    if successful_executions(log):
+        return []
+    return list(filter(succeeded, log.valid(EXECUTE, generator=SEQUENCES)))
 
 
 def repeated_executions(log: Log) -> list[Exchange]:
