@@ -11,11 +11,19 @@ from types import SimpleNamespace
 import pytest
 
 from environments.door.prepared import Prepared
+from environments.door.wrong_tokens import NO_HEADER
 from spec.findings import Conclusion
+from spec.log import Log
 from spec.rules.reproduction import Reproduction
 from tests.harness.finishing import _codes_refused, _reason_in_words
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration
-from tests.traffic.judgements import none_granted, token_is_required
+from tests.traffic.judgements import (
+    documented_execution_is_enough,
+    executions_to_compare_with,
+    none_granted,
+    token_is_required,
+)
+from tests.traffic.money.executions import Execution, later_executions
 
 
 @pytest.mark.parametrize(
@@ -60,6 +68,59 @@ def test_large_answers_are_alike_if_their_ends_are(end_of_body, conclusion):
     )  # fmt: skip
 
     assert token_is_required([with_wrong_token], [with_valid_token], "executed").conclusion is conclusion
+
+
+def log_of_a_night(*, status_without_token=401, status_with_token=422, generator="sequences"):
+    """A log of a service that executes nothing at first, and executes a transfer later, in a drawn sequence.
+
+    First comes a request without a token, then an execution with it, and at last the execution that succeeds.
+    """
+    without_token = execution(
+        {},
+        status=status_without_token,
+        credential=NO_HEADER,
+        valid=False,
+        purpose=Execution.UNAUTHORIZED_BEFORE_EXECUTION,
+    )
+    refused = execution({}, status=status_with_token, purpose=Execution.SUPPLIED)
+    later = execution(generator=generator)
+    return Log(replace(exchange, number=number) for number, exchange in enumerate((without_token, refused, later), 1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "numbers"),
+    [
+        ({}, [3]),
+        ({"status_without_token": 422}, []),
+        ({"status_with_token": 401}, []),
+        ({"generator": "executePix"}, []),
+    ],
+    ids=["tokens were checked", "nobody was told about a token", "the valid token was refused, too", "no sequence"],
+)
+def test_later_executions_are_compared_only_if_tokens_were_checked_before(changes, numbers):
+    """An execution of a sequence counts as a success if the service checked tokens while it executed nothing.
+
+    Then the refusal of the request without a token was about the token, and not about the time of the day.
+    """
+    log = log_of_a_night(**changes)
+    without_token = log.of("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+
+    assert [exchange.number for exchange in executions_to_compare_with(log, without_token)] == numbers
+
+
+def test_later_executions_do_not_count_if_an_earlier_one_succeeded():
+    """If an execution before the sequences succeeded, executions of sequences are judged as generated traffic alone."""
+    log = log_of_a_night(status_with_token=200)
+
+    assert later_executions(log) == []
+
+
+def test_a_later_execution_shows_that_the_documented_request_is_enough():
+    """A service that executes nothing at night and executes a transfer later needs no more than is documented."""
+    judgement = documented_execution_is_enough(log_of_a_night(), None)
+
+    assert judgement.holds
+    assert [exchange.number for exchange in judgement.exchanges] == [3]
 
 
 @pytest.mark.parametrize(
