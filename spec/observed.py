@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 from itertools import zip_longest
@@ -182,6 +183,15 @@ def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
         if element not in reference_elements and not varies_among_references:
             return False
     return True
+
+
+def is_answered_like_each(exchange: Exchange, others: Iterable[Exchange]) -> bool:
+    """True if the answer is the same as each of these answers.
+
+    Each is compared alone. If `indistinguishable` compared all at once, words in which the others differ would not
+    count, and no word would be left of a service that writes JSON in another way each time.
+    """
+    return all(indistinguishable(exchange, other) for other in others)
 
 
 def _fingerprint_of(exchange: Exchange, response: Response) -> _Fingerprint:

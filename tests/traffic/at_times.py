@@ -34,7 +34,7 @@ from spec.answers import RefusalKind, refusal_about_the_caller, refusal_kind
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import PREPARING_OPERATIONS, operations
 from spec.log import Log
-from spec.observed import indistinguishable
+from spec.observed import indistinguishable, is_answered_like_each
 from tests.traffic.kept_refusals import KeptRefusal
 from tests.traffic.keys.purposes import Registering, repeated_registrations
 from tests.traffic.keys.registrar import Registrar
@@ -312,7 +312,7 @@ def _may_be_refused_as_registered(registration: Exchange, log: Log) -> bool:
     names_a_key = registration.purpose is not KeptRefusal.WITH_THE_TOKEN
     if not second_registrations or not names_a_key:
         return False
-    return all(indistinguishable(registration, second) for second in second_registrations)
+    return is_answered_like_each(registration, second_registrations)
 
 
 def _kind_of_refusal(exchange: Exchange) -> RefusalKind | None:
@@ -345,7 +345,7 @@ class _Refusals:
             return True
         if kind is not RefusalKind.NOT_FOUND or not self.of_undocumented_paths:
             return False
-        return indistinguishable(exchange, *self.of_undocumented_paths)
+        return is_answered_like_each(exchange, self.of_undocumented_paths)
 
 
 def _refusals(log: Log, operation: str, kinds: Collection[RefusalKind]) -> _Refusals:
@@ -361,7 +361,7 @@ def _refusals(log: Log, operation: str, kinds: Collection[RefusalKind]) -> _Refu
     not_found = [
         exchange for exchange in log.attempts(operation) if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND
     ]
-    has_another_404 = any(undocumented and not indistinguishable(exchange, *undocumented) for exchange in not_found)
+    has_another_404 = any(undocumented and not is_answered_like_each(exchange, undocumented) for exchange in not_found)
     if not has_another_404:
         undocumented = []
     return _Refusals(kinds, undocumented)

@@ -36,7 +36,7 @@ from spec.interface import READ_OPERATIONS
 from spec.json_text import is_number
 from spec.log import Log
 from spec.message import Text, joined, say
-from spec.observed import indistinguishable
+from spec.observed import indistinguishable, is_answered_like_each
 from spec.rules import judge
 from spec.rules.reproduction import Reproduction
 from spec.rules.robustness import never_answered
@@ -154,16 +154,11 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     in_other_forms = [exchange for exchange in to_be_refused if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
     if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
-    accepted = [exchange for exchange in in_other_forms if _is_answered_like_each(exchange, with_bearer)]
+    accepted = [exchange for exchange in in_other_forms if is_answered_like_each(exchange, with_bearer)]
     if accepted:
         credentials = accepted_credentials_in_words(accepted)
         return deviates(finding("scheme-accepted", credentials=credentials), with_bearer[0], *accepted)
     return holds(*in_other_forms)
-
-
-def _is_answered_like_each(exchange: Exchange, others: Sequence[Exchange]) -> bool:
-    """True if the answer is the same as each of these answers."""
-    return all(indistinguishable(exchange, other) for other in others)
 
 
 # -- without a valid token nothing is granted -----------------------------------------------------------------------

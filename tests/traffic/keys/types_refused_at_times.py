@@ -27,7 +27,7 @@ from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, finding
 from spec.interface import SYNTHETIC_PREFIX
 from spec.log import Log
-from spec.observed import indistinguishable
+from spec.observed import is_answered_like_each
 from tests.traffic.keys.purposes import (
     PURPOSES_OF_FREE_KEYS,
     REGISTER,
@@ -240,4 +240,4 @@ def _may_say_that_key_is_registered(answer: Exchange, log: Log) -> bool:
     Then the refused key may still be registered, because a deletion may take a moment.
     """
     repeated = repeated_registrations(log)
-    return bool(repeated) and all(indistinguishable(answer, second) for second in repeated)
+    return bool(repeated) and is_answered_like_each(answer, repeated)
