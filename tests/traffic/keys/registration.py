@@ -311,7 +311,7 @@ def _send_random_with_other_keys(context: _StepContext) -> None:
     without_a_key = {name: value for name, value in with_a_key.items() if name != "pixKey"}
     bodies = [with_a_key, {**with_a_key, "pixKey": None}, without_a_key]
     for body in bodies:  # one after the other, because an account may have one RANDOM key only
-        if registrar.has_random_key_of_unknown_value():  # nobody could delete another one, either
+        if registrar.keys.has_random_key_of_unknown_value():  # nobody could delete another one, either
             return
         _send_and_delete(registrar, [_Attempt(body, Registering.RANDOM_WITH_OTHER_KEYS)])
 
