@@ -65,22 +65,26 @@ def repeat_types_refused_at_times(traffic: Traffic, registrar: Registrar) -> Non
     """
     if not registrar.deletes_keys:
         return
-    for accepted in _accepted_of_types_refused_at_times(registrar):
-        key_type = type_sent(accepted)
+    for of_the_type in _accepted_of_types_refused_at_times(registrar):
+        key_type = type_sent(of_the_type)
         is_selected = traffic.selection.includes_any(f"registerPixKey.pixKeyType.{key_type}")
         control = _accepted_of_another_type(registrar, key_type)
         if is_selected and control is not None:
-            _register_in_turn(registrar, accepted, control)
+            _register_in_turn(registrar, of_the_type, control)
 
 
-def _register_in_turn(registrar: Registrar, accepted: Exchange, control: Exchange) -> None:
-    """Register and delete the control key, and then the key of the type that was refused, up to sixteen times.
+def _register_in_turn(registrar: Registrar, of_the_type: Exchange, control: Exchange) -> None:
+    """Register and delete the control key, and then a key of the type that is refused at times, up to sixteen times.
 
-    The control key is of another type, and shows that the account takes keys now. Both registrations were accepted
-    before. The turns end if the control key is refused, if a key cannot be deleted, or if enough refusals count. They
-    also end if the first six turns have no refusal, and only registrations beside other requests were refused before.
+    The control key is of another type, and shows that the account takes keys now. `of_the_type` and `control` are
+    earlier registrations of the two keys, which the service accepted. The turns end early in these cases:
+
+    - The control key is refused, or a key cannot be deleted.
+    - Two refusals count (`_refused_between_accepted`).
+    - The first six turns have no refusal, and every earlier refusal came beside other requests. Then the account was
+      probably just busy.
     """
-    key_type = type_sent(accepted)
+    key_type = type_sent(of_the_type)
     was_refused_alone = key_type in _types_that_were_refused(registrar.log, alone=True)
     number_of_refusals = 0
     for number_of_turns in range(_MOST_TURNS):
@@ -91,7 +95,7 @@ def _register_in_turn(registrar: Registrar, accepted: Exchange, control: Exchang
         control_is_free = registrar.delete_key_of(answer_of_control)
         if not registered(answer_of_control) or not control_is_free:
             return
-        answer = registrar.register(body_sent(accepted), Registering.TYPE_ONCE_MORE)
+        answer = registrar.register(body_sent(of_the_type), Registering.TYPE_ONCE_MORE)
         key_is_free = registrar.delete_key_of(answer)
         if _may_refuse_the_type(answer):
             number_of_refusals += 1
@@ -122,7 +126,8 @@ def _types_that_were_refused(log: Log, *, alone: bool = False) -> set[str]:
     requests.
     """
     refused_types = set()
-    # `attempts` has every registration. `log.of` lacks those that the run sent once more because of a doubtful answer.
+    # `attempts` has every registration. If the run sent one again because of a doubtful answer, `log.of` has the second
+    # one only.
     for exchange in log.attempts(REGISTER):
         key_was_free = exchange.purpose in PURPOSES_OF_FREE_KEYS
         counts = exchange.was_alone or not alone
