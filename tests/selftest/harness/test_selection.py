@@ -138,7 +138,7 @@ def groups_with_the_same_traffic(names):
 def requests_beyond_plan(service, group):
     """By operation, how many requests the service got, if these are more than `--plan` says for these requirements.
 
-    A run may send 15 more (BEYOND_THE_PLAN) to an operation that the plan names, because the plan cannot know the RANDOM
+    A run may send 18 more (BEYOND_THE_PLAN) to an operation that the plan names, because the plan cannot know the RANDOM
     keys that a service makes, nor their deletions. To any other operation it may send nothing, the preflight excepted.
     """
     plan = plan_of(SANDBOX, group, generated=True)
