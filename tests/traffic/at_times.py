@@ -36,7 +36,7 @@ from spec.interface import PREPARING_OPERATIONS, operations
 from spec.log import Log
 from spec.observed import indistinguishable, is_answered_like_each
 from tests.traffic.kept_refusals import KeptRefusal
-from tests.traffic.keys.purposes import Registering, repeated_registrations
+from tests.traffic.keys.purposes import Registering, is_answered_like_registered_keys
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Execution, answers_to_real_codes
 from tests.traffic.neighbours import RightBefore
@@ -307,12 +307,9 @@ def _may_be_refused_as_registered(registration: Exchange, log: Log) -> bool:
     """
     if _kind_of_refusal(registration) is RefusalKind.TOKEN:
         return False
-    second_registrations = repeated_registrations(log)
     # A registration with this purpose has a body that cannot be read.
     names_a_key = registration.purpose is not KeptRefusal.WITH_THE_TOKEN
-    if not second_registrations or not names_a_key:
-        return False
-    return is_answered_like_each(registration, second_registrations)
+    return names_a_key and is_answered_like_registered_keys(registration, log)
 
 
 def _kind_of_refusal(exchange: Exchange) -> RefusalKind | None:
@@ -355,16 +352,20 @@ def _refusals(log: Log, operation: str, kinds: Collection[RefusalKind]) -> _Refu
     the service has other words for an unknown code. Without such words, a 404 may be about the code or key. Such a 404
     is looked for only if `kinds` has the refusals of the path (405, 501).
     """
-    undocumented: list[Exchange] = []
-    if set(_REFUSALS_OF_THE_METHOD) <= set(kinds):
-        undocumented = _answers_of_undocumented_paths(log, operation)
-    not_found = [
-        exchange for exchange in log.attempts(operation) if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND
-    ]
-    has_another_404 = any(undocumented and not is_answered_like_each(exchange, undocumented) for exchange in not_found)
-    if not has_another_404:
-        undocumented = []
+    is_about_the_path = set(_REFUSALS_OF_THE_METHOD) <= set(kinds)
+    undocumented = _answers_of_undocumented_paths(log, operation) if is_about_the_path else []
+    if not undocumented or not _has_another_404(log, operation, undocumented):
+        return _Refusals(kinds, ())
     return _Refusals(kinds, undocumented)
+
+
+def _has_another_404(log: Log, operation: str, undocumented: Sequence[Exchange]) -> bool:
+    """True if a request to an operation was answered 404 in another way than the undocumented paths."""
+    for exchange in log.attempts(operation):
+        is_404 = _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND
+        if is_404 and not is_answered_like_each(exchange, undocumented):
+            return True
+    return False
 
 
 def _answers_of_undocumented_paths(log: Log, operation: str) -> list[Exchange]:

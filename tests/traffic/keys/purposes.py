@@ -22,6 +22,7 @@ from spec.answers import (
 from spec.exchange import Exchange, Purpose
 from spec.json_text import read_json
 from spec.log import Log
+from spec.observed import is_answered_like_each
 
 REGISTER = "registerPixKey"
 """POST /v1/pix/keys/{accountId}."""
@@ -156,6 +157,15 @@ def registrations_of_free_keys(log: Log) -> list[Exchange]:
 def repeated_registrations(log: Log) -> list[Exchange]:
     """The registrations of keys that were registered right before, so that they were registered a second time."""
     return log.of(REGISTER, Registering.SECOND_TIME)
+
+
+def is_answered_like_registered_keys(registration: Exchange, log: Log) -> bool:
+    """True if a registration is answered like each second registration of a registered key; False if none was sent.
+
+    Then its answer may say that the key is registered already.
+    """
+    second_registrations = repeated_registrations(log)
+    return bool(second_registrations) and is_answered_like_each(registration, second_registrations)
 
 
 def registrations_for(log: Log, *purposes: Registering) -> list[Exchange]:

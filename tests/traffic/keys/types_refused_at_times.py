@@ -27,15 +27,14 @@ from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, finding
 from spec.interface import SYNTHETIC_PREFIX
 from spec.log import Log
-from spec.observed import is_answered_like_each
 from tests.traffic.keys.purposes import (
     PURPOSES_OF_FREE_KEYS,
     REGISTER,
     Registering,
     body_sent,
+    is_answered_like_registered_keys,
     key_sent,
     registrations_of_free_keys,
-    repeated_registrations,
     type_sent,
 )
 from tests.traffic.keys.registrar import Registrar
@@ -165,7 +164,8 @@ def _can_be_sent_again(registrar: Registrar, exchange: Exchange) -> bool:
     """
     is_permitted = registrar.profile.is_sandbox or key_sent(exchange).startswith(SYNTHETIC_PREFIX)
     has_fixed_key = type_sent(exchange) != "RANDOM"
-    return is_permitted and has_fixed_key and registered(exchange) and registrar.is_deleted(exchange)
+    key_is_free_again = registered(exchange) and registrar.is_deleted(exchange)
+    return is_permitted and has_fixed_key and key_is_free_again
 
 
 # -- what the answers show ------------------------------------------------------------------------------------------
@@ -213,7 +213,9 @@ def _refused_between_accepted(log: Log, key_type: str) -> list[Exchange]:
     refused_in_between: list[Exchange] = []
     for answer in answers:
         is_in_between = first_accepted < answer.number < last_accepted
-        if is_in_between and _may_refuse_the_type(answer) and not _may_say_that_key_is_registered(answer, log):
+        # Such a key may still be registered, because a deletion may take a moment.
+        may_be_registered = is_answered_like_registered_keys(answer, log)
+        if is_in_between and _may_refuse_the_type(answer) and not may_be_registered:
             refused_in_between.append(answer)
     return refused_in_between
 
@@ -237,12 +239,3 @@ def _turns_of(log: Log, key_type: str) -> list[_Turn]:
                 turns.append(_Turn(control, exchange))
         control = None
     return turns
-
-
-def _may_say_that_key_is_registered(answer: Exchange, log: Log) -> bool:
-    """True if a refusal is the same as each answer to a second registration of a registered key.
-
-    Then the refused key may still be registered, because a deletion may take a moment.
-    """
-    repeated = repeated_registrations(log)
-    return bool(repeated) and is_answered_like_each(answer, repeated)
