@@ -33,6 +33,11 @@ _LARGEST_EXPONENT_DIGITS = 3
 """Most digits of an exponent that is computed with: 1e9999999 would have millions of digits."""
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 """A string, which may end with the text, or a bracket. Possessive, so that no stack grows with the text."""
+_STRING_EMPTY_BRACKETS_BRACKET_OR_COMMA = re.compile(
+    r'"(?:[^"\\]++|\\.)*+"?|\[[ \t\r\n]*+\]|\{[ \t\r\n]*+\}|[\[\]{},]', re.DOTALL
+)
+"""A string, an array or object without members, any other bracket, or a comma. Signs in a string are part of the
+string."""
 
 _HOLDERS = (dict, list)
 """Types of the values that hold other values. They are a tuple, because `dict | list` would be made again for each
@@ -253,30 +258,32 @@ def is_nested_deeper_than(levels: int, body: bytes) -> bool:
 def _exceeded_limit(text: str) -> Text:
     """The limit of the suite that a JSON text exceeds, such as "more than 100000 values"; empty if there is none.
 
-    It is found before the text is parsed, because parsing would take the memory that the limit saves. So values are not
-    counted, but estimated from commas, strings and brackets. Some texts with fewer values are taken for too large: an
-    object of 70,000 members that are empty objects, or a string of 100,001 commas.
+    It is found before the text is parsed, because parsing would take the memory that the limit saves.
     """
-    # Each string has at least one quotation mark and each further value a comma. So a text within both numbers cannot
-    # reach the number of strings at which the loop below gives up.
-    has_few_values = text.count('"') <= 2 * MAX_VALUES and text.count(",") <= MAX_VALUES
-    if has_few_values and text.count("[") + text.count("{") <= MAX_DEPTH:
-        return ""  # so few signs cannot make too many values or levels; this is quick, and enough for most texts
-    too_many_values = say("more than {most} values", most=MAX_VALUES)
+    # A text has at most one value more than it has commas and opening brackets. Most texts have so few of them that
+    # nothing else has to be counted.
+    brackets = text.count("[") + text.count("{")
+    if brackets <= MAX_DEPTH and text.count(",") + brackets < MAX_VALUES:
+        return ""
     depth = 0
-    for count, match in enumerate(_STRING_OR_BRACKET.finditer(text)):
+    values = 1  # the outermost one
+    for match in _STRING_EMPTY_BRACKETS_BRACKET_OR_COMMA.finditer(text):
         token = match[0]
-        if token in "[{":
+        is_empty_array_or_object = token[0] in "[{" and len(token) > 1
+        is_opening_bracket = token in ("[", "{")
+        if is_opening_bracket:
             depth += 1
-        elif token in "]}":
+        elif token in ("]", "}"):
             depth -= 1
-        if depth > MAX_DEPTH:
+        # The first value in an array or object follows its opening bracket, and each further one follows a comma.
+        if is_opening_bracket or token == ",":
+            values += 1
+        levels = depth + 1 if is_empty_array_or_object else depth
+        if levels > MAX_DEPTH:
             return say("nested deeper than {most} levels", most=MAX_DEPTH)
-        # Most values take at most two strings or brackets: a member has a name, and may have a text as its value. An
-        # object in an array has two brackets.
-        if count > 2 * MAX_VALUES:
-            return too_many_values
-    return too_many_values if text.count(",") > MAX_VALUES else ""
+        if values > MAX_VALUES:
+            return say("more than {most} values", most=MAX_VALUES)
+    return ""
 
 
 def as_bytes(value: Any) -> bytes:

@@ -27,10 +27,26 @@ def test_a_body_that_is_no_json_has_an_error(body, error):
     ("body", "limit"),
     [
         (b"[" * 100_000 + b"]" * 100_000, "nested deeper than 100 levels"),
-        (b"[" + b"0," * 100_001 + b"0]", "more than 100000 values"),
-        (b'{"text": "' + b",[]" * 30_000 + b'"}', ""),
+        (b"[" * 100 + b"{}" + b"]" * 100, "nested deeper than 100 levels"),
+        (b"[" * 99 + b"{}" + b"]" * 99, ""),
+        (b"[" + b"0," * 99_999 + b"0]", "more than 100000 values"),
+        (b"[" + b"0," * 99_998 + b"0]", ""),
+        (b"[" + b"{}," * 99_998 + b"{ }]", ""),
+        (b'[["a", ' + b'{"b": []},' * 49_998 + b"1, 2]]", "more than 100000 values"),
+        (b'[["a", ' + b'{"b": []},' * 49_998 + b"1]]", ""),
+        (b'{"text": "' + b",[]" * 50_000 + b'"}', ""),
     ],
-    ids=["100,000 levels of arrays", "100,002 numbers", "one text with many brackets"],
+    ids=[
+        "100,000 levels of arrays",
+        "100 arrays around an object",
+        "99 arrays around an object",
+        "100,000 numbers in an array",
+        "99,999 numbers in an array",
+        "99,999 empty objects in an array",
+        "100,001 values on four levels",
+        "100,000 values on four levels",
+        "one text with many brackets and commas",
+    ],
 )
 def test_a_body_beyond_the_limits_of_the_suite_is_no_error_of_the_service(body, limit):
     """The body is JSON, so it has no error. If it is too deep or too large for the suite, the limit is named."""
