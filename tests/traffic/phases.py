@@ -223,7 +223,9 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
 
     Each constant in capital letters is a tuple of scenarios, which are functions that send requests.
     """
-    traffic, generation, sequences = run_traffic.traffic, run_traffic.generation, run_traffic.sequences
+    traffic = run_traffic.traffic
+    generation = run_traffic.generation
+    sequences = run_traffic.sequences
     sender_of = traffic.sender_of
     traffic.send(sender_of(IN_ORDER))
     senders_of_sequences: list[Callable[[], None]] = []
