@@ -57,6 +57,15 @@ class Finding:
     seed: int = 0  # what they were generated from
 
     @property
+    def deviation(self) -> tuple[object, ...]:
+        """A value that is equal for two findings about the same deviation: code, parameters and JSON pointers.
+
+        Numbers inside the parameters are left out, because the same fault may be at another character in each answer.
+        """
+        parameters = tuple(_without_numbers(value) for _, value in self.parameters)
+        return self.code, parameters, self.pointers
+
+    @property
     def expected(self) -> Text:
         """What the requirement expects, such as "status 200"."""
         return self._filled("expected")
@@ -164,6 +173,34 @@ def merged_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         distinct_numbers = dict.fromkeys(numbers)  # in the order in which they came
         merged.append(replace(without_exchanges, exchanges=tuple(distinct_numbers)))
     return tuple(merged)
+
+
+def distinct_deviations(findings: Iterable[Finding]) -> list[Finding]:
+    """The first finding of each deviation. Two findings are about the same deviation if these three things are equal:
+
+    - the code, such as `status`
+    - the parameters, without the numbers in a message, such as the 12 in "Expecting value at character 12"
+    - the JSON pointers
+
+    A generated request may show the same deviation as a request of a scenario (a function that sends requests for a
+    purpose). Then the finding of the scenario is taken, because its request is easier to understand.
+    """
+    # `shown_by` is empty for the request of a scenario, and False is sorted before True.
+    scenarios_first = sorted(findings, key=lambda finding: bool(finding.shown_by))
+    finding_by_deviation: dict[tuple[object, ...], Finding] = {}
+    for finding in scenarios_first:
+        finding_by_deviation.setdefault(finding.deviation, finding)
+    return list(finding_by_deviation.values())
+
+
+def _without_numbers(value: Value) -> object:
+    """The value of a parameter, for comparison. If it is a message, the numbers in it are left out.
+
+    Such as the 12 in "Expecting value at character 12": the same fault is at another character in each answer.
+    """
+    if not isinstance(value, Message):
+        return value
+    return value.template, *(_without_numbers(part) for _, part in value.values if not isinstance(part, int))
 
 
 class Conclusion(Enum):

@@ -26,9 +26,9 @@ from itertools import chain
 from reports.result.document import ReportedFinding, ReportedRequirement
 from reports.result.verdicts import Verdict
 from reports.sentences.wording import capped, grouped
-from spec.findings import Finding
+from spec.findings import Finding, distinct_deviations
 from spec.interface import MONEY_PERMISSIONS, operations
-from spec.message import Message, Text, Value, joined, say
+from spec.message import Text, joined, say
 from spec.requirements import LEVELS
 
 _MOST_DEVIATIONS_NAMED = 6
@@ -175,24 +175,8 @@ def _key_of_deviations(requirement: ReportedRequirement) -> tuple[object, ...]:
     If nothing tells how a requirement deviates, its key is its own id. A known failure (one that the profile lists) and
     a new failure have different keys, so that no group has both.
     """
-    keys_of_deviations = frozenset(map(_key_of_deviation, requirement.found))
+    keys_of_deviations = frozenset(finding.deviation for finding in requirement.found)
     return requirement.is_known, keys_of_deviations or requirement.id
-
-
-def _key_of_deviation(deviation: Finding) -> tuple[object, ...]:
-    """Group key of a deviation: its code, parameters and pointers. Two deviations with equal keys count as the same."""
-    parameters = tuple(_without_numbers(value) for _, value in deviation.parameters)
-    return deviation.code, parameters, deviation.pointers
-
-
-def _without_numbers(value: Value) -> object:
-    """The value of a parameter, for comparison. If it is a message, the numbers in it are left out.
-
-    Such as the 12 in "Expecting value at character 12": the same fault is at another character in each answer.
-    """
-    if not isinstance(value, Message):
-        return value
-    return value.template, *(_without_numbers(part) for _, part in value.values if not isinstance(part, int))
 
 
 def _order_of_requirements(requirement: ReportedRequirement) -> tuple[bool, int]:
@@ -211,7 +195,7 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
     """
     leader = group[0]  # the most severe requirement
     names = dict.fromkeys(_operation_name(requirement.id) for requirement in group)  # distinct, in order
-    deviations = _distinct_deviations(group)
+    deviations = distinct_deviations(chain(*(requirement.found for requirement in group)))
     cited_by_deviations = chain(*(deviation.exchanges for deviation in deviations))
     cited_by_requirements = chain(*(requirement.exchanges for requirement in group))
     exchanges = tuple(dict.fromkeys([*cited_by_deviations, *cited_by_requirements]))
@@ -232,18 +216,6 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
         known_until=leader.known_until,
         reproduce=reproduce(exchanges),
     )
-
-
-def _distinct_deviations(group: list[ReportedRequirement]) -> list[Finding]:
-    """The deviations of these requirements, each once.
-
-    A generated request may show the same deviation as a request of a scenario (a function that sends requests for a
-    purpose). Then that of the scenario is taken, because its request is easier to understand.
-    """
-    all_deviations = chain(*(requirement.found for requirement in group))
-    # `shown_by` is empty for the request of a scenario, and False is sorted before True.
-    scenarios_first = sorted(all_deviations, key=lambda deviation: bool(deviation.shown_by))
-    return [equal_deviations[0] for equal_deviations in grouped(scenarios_first, _key_of_deviation).values()]
 
 
 def _statement(deviation: Finding) -> Text:

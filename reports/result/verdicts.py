@@ -16,7 +16,7 @@ from itertools import chain
 from environments.profiles.model import KnownFailure
 from reports.result.published import Count, Published
 from reports.sentences.wording import capped, grouped
-from spec.findings import Finding, merged_findings
+from spec.findings import Finding, distinct_deviations, merged_findings
 from spec.message import Date, Text, joined, say
 from spec.requirements import LEVELS, Requirement
 
@@ -119,8 +119,11 @@ class RequirementResult:
 
     @property
     def got(self) -> Text:
-        """What the service answered instead, in one text: "204"; empty if there is no finding."""
-        return joined(finding.got for finding in self.findings)
+        """What the service answered instead, in one text: "204"; empty if there is no finding.
+
+        A deviation that both a request of a scenario and a generated request show is named once.
+        """
+        return joined(finding.got for finding in distinct_deviations(self.findings))
 
     @property
     def fails(self) -> bool:

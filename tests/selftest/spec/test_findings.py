@@ -53,6 +53,21 @@ def test_a_requirement_with_different_findings_has_all_of_them_in_its_message():
     assert str(merged_result.message) == "expected status 200, got 201; digit is missing"
 
 
+def test_what_the_service_answered_names_a_deviation_once():
+    """Two of nine requests of a scenario and one generated request get a wrong status. That is one deviation.
+
+    The finding of the scenario is named, because its request is easier to understand.
+    """
+    of_a_generated_request = replace(WRONG_STATUS, shown_by=say("in a sequence (list the keys)"), times=1)
+    of_a_scenario = replace(WRONG_STATUS, share=(2, 9))
+    missing_digit = finding("missing", name="digit")
+    result = RequirementResult(
+        "executePix.status", Verdict.FAIL, findings=(of_a_generated_request, of_a_scenario, missing_digit)
+    )
+
+    assert str(result.got) == "201 (in 2 of 9 answers); no such member"
+
+
 def test_a_finding_cites_only_exchanges_that_were_sent():
     """Two requests have the same wrong answer. One has the number 0, so it was not sent, and no report has it."""
     was_sent = replace(answer("getBalance", {}), number=3)
