@@ -65,7 +65,7 @@ def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLef
     """
     for account in profile.accounts:
         for index, key in enumerate(profile.pix_keys):
-            state = record.state(account, key.type, key.key) if key.key else ""
+            state = record.last_event_of(account, key.type, key.key) if key.key else ""
             if state:
                 name = str(label_of(profile.pix_keys, index))
                 yield KeyLeft(name, account, key.type, key.key, _reason_to_stay(key, state, profile))

@@ -146,7 +146,11 @@ class AccountLists:
 
         The list may show the key in another letter case or punctuation, or masked, such as `+55*******4321`.
         """
-        return any(plain(text) == plain(key) or is_masked_form_of(text, key) for key in self._named_in_deletions)
+        for key in self._named_in_deletions:
+            is_equal_without_punctuation = plain(text) == plain(key)  # also without letter case
+            if is_equal_without_punctuation or is_masked_form_of(text, key):
+                return True
+        return False
 
     def _note_missing_keys(self, listing: Listing, account: str) -> None:
         """Note in `vanished` the keys that are missing from this list of an account and from its previous list.

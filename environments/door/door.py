@@ -188,11 +188,13 @@ class Door:
     def _policies(self) -> tuple[tuple[Policy, ...], tuple[Policy, ...], tuple[Decision, ...]]:
         """The policies (steps that each request passes) in their order, each with the reason for its place.
 
-        They are three lists:
+        They are three lists of functions:
 
         1. checks that are asked once before anything is sent; each may refuse the request
         2. steps of each attempt to send it
         3. decisions on the answer, of which each may have the request sent again
+
+        The journal is a file with the transaction codes that runs have sent. The profile is the settings of the run.
         """
         once_before_anything_is_sent = (
             # Refuses an operation or address that the profile does not permit. First, because such a request must cost
@@ -259,6 +261,8 @@ class Door:
     def send(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
         """Send one request, and return its exchange: the request with its response, or with the failure to get one.
 
+        `intent` says what the request is meant to be, such as a valid request to the operation `listPixKeys`.
+
         The request may be sent several times, such as after the answer "come back later"; the last answer counts. If
         the number of the exchange is 0, the request was not sent, because a limit of the run kept it back, or the
         service cannot be reached any more. Raises ForbiddenError if the settings of the run do not permit the request.
@@ -272,10 +276,10 @@ class Door:
         return exchange
 
     def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
-        """Send an earlier request once more. Returns the new exchange, which is also kept in `sent_again`.
+        """Send the request of the exchange `first` once more, and return the new exchange.
 
-        None if that might move money, or if a limit keeps the request back. No other request is under way meanwhile,
-        so that no other request can be the reason for the second answer.
+        It is also kept in `sent_again`. Returns None if the request might move money, or if a limit keeps it back. No
+        other request is under way meanwhile, so that no other request can be the reason for the second answer.
 
         With `supersedes`, the second answer replaces the first one in all judgements. It is used after a doubtful
         answer, such as a timeout under load. Without `supersedes`, both answers count: the second one shows whether a
@@ -292,9 +296,11 @@ class Door:
             sending.supersedes = first.number
         else:
             sending.repeats = first.number
-        answer = self._send_again_alone(sending) if sending.is_safe_to_repeat else None
-        self.sent_again[first.number] = answer
-        return answer
+        second = None
+        if sending.is_safe_to_repeat:
+            second = self._send_again_alone(sending)
+        self.sent_again[first.number] = second
+        return second
 
     def _send_again_alone(self, sending: Sending) -> Exchange | None:
         """Pass a repetition of a request through all policies while no other request is under way.
@@ -333,13 +339,16 @@ class Door:
         are sent before those of other threads that wait for their turn.
         """
         data = self._thread_data
-        outer_exchanges, outer_goes_first = data.exchanges, data.goes_first
+        outer_exchanges = data.exchanges
+        outer_goes_first = data.goes_first
         exchanges: list[Exchange] = []
-        data.exchanges, data.goes_first = exchanges, goes_first or outer_goes_first
+        data.exchanges = exchanges
+        data.goes_first = goes_first or outer_goes_first
         try:
             yield exchanges
         finally:
-            data.exchanges, data.goes_first = outer_exchanges, outer_goes_first
+            data.exchanges = outer_exchanges
+            data.goes_first = outer_goes_first
 
     def note(self, subject: NoteSubject, text: Text, operation: str = "") -> None:
         """Keep a line of text for the report.
@@ -349,7 +358,7 @@ class Door:
         if subject is NoteSubject.NOT_ALL_SENT:
             self.unsent[text].add(operation)
         else:
-            self.guard.notes.append(text)  # the guard itself also notes faults of the set-up there
+            self.guard.notes.append(text)  # the check of transaction codes adds its own notes about the set-up there
 
     # -- one request ------------------------------------------------------------------------------------------
 
@@ -453,7 +462,7 @@ class Door:
         Returns the exchange; None if a limit keeps the request back.
         """
         operation = operations()["listPixKeys"]
-        path = operation.path.replace(f"{{{operation.path_parameter}}}", quote(account, safe=""))
+        path = operation.path.replace("{accountId}", quote(account, safe=""))
         request = requests.Request(operation.method, self.permission.base_url + path).prepare()
         for name, value in change.request.headers.items():
             if name.lower() not in _OF_A_BODY:
@@ -497,9 +506,9 @@ class Door:
         It is used for refusals that an expired token may have caused. `why` is the reason, for the report.
         """
         self.log.disregard(numbers, why)
-        for number, answer in self.sent_again.items():
-            if answer and answer.number in numbers:
-                self.sent_again[number] = None
+        for first_number, second in self.sent_again.items():  # the exchanges of requests that were sent once more
+            if second is not None and second.number in numbers:
+                self.sent_again[first_number] = None
 
     def _read_again(self) -> Exchange | None:
         """Send the last request again that only read data and succeeded, to see if the token is still accepted.

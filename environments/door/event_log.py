@@ -34,6 +34,8 @@ from environments.profiles.model import ProfileError
 Event = dict[str, str]
 """A line of a log. It has the members `at` (the time), `environment` (the name of the profile), `digest` and `event`,
 and further members of each log."""
+_MEMBERS_OF_EVENT = frozenset({"at", "environment", "digest", "event"})
+"""Members that each line of a log has."""
 _MOST_LINES = 4_096
 """Lines that stay parsed in memory. Each change reads the whole file again, and a run changes hundreds of states."""
 
@@ -183,7 +185,8 @@ class EventLog:
         A device such as /dev/null keeps nothing, and a folder has no lines. A symbolic link may have been made by
         somebody who wants the suite to write to another file.
         """
-        if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
+        is_no_file = self.path.exists() and not self.path.is_file()
+        if self.path.is_symlink() or is_no_file:
             raise JournalError(f"{self.path} is no file: name another place in journal")
 
 
@@ -199,8 +202,10 @@ def event_in(line: str) -> Event | None:
         event = json.loads(line)
     except ValueError:
         return None
-    is_event = isinstance(event, dict) and {"at", "environment", "digest", "event"} <= event.keys()
-    return event if is_event and all(isinstance(value, str) for value in event.values()) else None
+    if not isinstance(event, dict) or not event.keys() >= _MEMBERS_OF_EVENT:
+        return None
+    all_values_are_texts = all(isinstance(value, str) for value in event.values())
+    return event if all_values_are_texts else None
 
 
 def digest_of(key: bytes, text: str) -> str:

@@ -172,7 +172,8 @@ class Journal(EventLog):
             return f"{self._count_file} is missing, edited, or not signed with the key of the journal"
         if not signed_number <= len(lines) <= signed_number + 1:
             return f"it has {len(lines)} lines and had {signed_number}"
-        for number, is_unchanged in enumerate(_lines_are_unchanged(self.key.read(), lines), 1):
+        each_is_unchanged = _lines_are_unchanged(self.key.read(), lines)
+        for number, is_unchanged in enumerate(each_is_unchanged, start=1):
             if not is_unchanged:
                 return f"line {number} was edited, or written with another key"
         return ""
@@ -181,10 +182,13 @@ class Journal(EventLog):
     def _others_may_write_to_its_folder(self) -> bool:
         """True if other users of the machine can write to the folder of the journal, and so replace the journal.
 
-        The two bits are the permissions of the group and of everybody to write.
+        False if there is no folder so far.
         """
         folder = self.path.parent
-        return folder.exists() and bool(folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+        if not folder.exists():
+            return False
+        permission_of_others_to_write = stat.S_IWGRP | stat.S_IWOTH  # others: the group of the owner, and everybody
+        return folder.stat().st_mode & permission_of_others_to_write != 0
 
     def _signed_number_of_lines(self) -> int | None:
         """The number of lines of the journal, as the last run wrote it to a second file, with a digest as signature.
@@ -193,11 +197,12 @@ class Journal(EventLog):
         journal. If neither file exists, no run has written anything, so the number is 0.
         """
         if not self._count_file.exists():
-            return None if self._lines() else 0
-        text = self._count_file.read_text("utf-8", "replace")
-        count, _, _ = text.partition(" ")
-        is_signed = count.isdecimal() and text == self._with_signature(int(count))
-        return int(count) if is_signed else None
+            nothing_was_written = not self._lines()
+            return 0 if nothing_was_written else None
+        text = self._count_file.read_text("utf-8", "replace")  # such as `5 3f2a…`
+        number = text.split(" ")[0]
+        is_signed = number.isdecimal() and text == self._with_signature(int(number))
+        return int(number) if is_signed else None
 
     def _with_signature(self, count: int) -> str:
         """The text for the file with the number of lines: the number and a digest, such as `5 3f2a…`.
@@ -276,7 +281,10 @@ class Journal(EventLog):
         None if no run has sent or prepared the code. Raises JournalError if the file cannot be read.
         """
         digest = self.digest(canonical(code))
-        return next((entry for entry in self.entries() if entry.digest == digest), None)
+        for entry in self.entries():
+            if entry.digest == digest:
+                return entry
+        return None
 
     def entry_that_forbids(self, code: str) -> JournalEntry | None:
         """The entry of an earlier run because of which this run must not send the code; None if the code may be sent.
@@ -307,7 +315,8 @@ class Journal(EventLog):
         """
         states_by_digest: defaultdict[str, list[JournalEntry]] = defaultdict(list)
         for event in self.events():
-            if event["event"] in list(Outcome):
+            is_about_a_code = event["event"] in list(Outcome)  # the first line of a journal is about no code
+            if is_about_a_code:
                 _add_event_to_states(states_by_digest[event["digest"]], event)
                 # `closes` is the digest of the request that prepared this code. The code replaces it from here on.
                 states_by_digest.pop(event.get("closes", ""), None)
@@ -395,10 +404,10 @@ def _outcome_of_hidden_execution(
     | only a part could be read, or a refusal that says DONE in words | UNKNOWN |
     """
     is_refused = refusal_or_failure(exchange) is not None
-    results = execution_results(response) if is_refused else []
-    if results:
+    results = execution_results(response)
+    if is_refused and results:
         return _outcome_of_contradiction(
-            says_done=any(map(is_done, results)),
+            says_done=any(is_done(result) for result in results),
             only_this_request_can_have_executed=only_this_request_can_have_executed,
         )
     if _may_hide_an_execution(response, is_refusal=is_refused):
@@ -521,9 +530,14 @@ def _digest_with_line_before(key: bytes, previous: Event, event: Event) -> str:
 def _lines_are_unchanged(key: bytes, lines: Iterable[str]) -> Iterator[bool]:
     """For each line of the journal, true if neither the line nor the digest in the line before was changed.
 
-    The digest of the line is computed again and compared with the one in the line (`chain`).
+    The digest of the line is computed again with the secret `key`, and compared with the digest in the line (`chain`).
     """
-    previous: Event = {}
-    for event in map(event_in, lines):
-        yield event is not None and event.get("chain") == _digest_with_line_before(key, previous, event)
-        previous = event or {}
+    previous_event: Event = {}
+    for line in lines:
+        event = event_in(line)
+        if event is None:  # the line is damaged
+            yield False
+            previous_event = {}
+        else:
+            yield event.get("chain") == _digest_with_line_before(key, previous_event, event)
+            previous_event = event

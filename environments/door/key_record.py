@@ -78,31 +78,41 @@ class KeyRecord(EventLog):
                 lines.append(json.dumps(new_event))
             self._write_lines(lines)
 
-    def state(self, account: str, key_type: str, value: str | None) -> str:
+    def last_event_of(self, account: str, key_type: str, value: str | None) -> str:
         """The last event that runs wrote to the file about a key, such as REGISTERED. An event is what became of a key.
 
         Only events of the address (`base_url`) that this run tests count. Empty if the key was deleted, or was never
         recorded. Raises JournalError.
         """
         digest = self.digest(_subject(account, key_type, value))
-        # The file has one event for each key: a new one replaces it, and the event of a deletion removes it.
-        return next((event["event"] for event in self._events_at_this_address() if event["digest"] == digest), "")
+        for event in self._events_at_this_address():
+            if event["digest"] == digest:  # the file has at most one event of each key, because a new one replaces it
+                return event["event"]
+        return ""
 
     def remaining_keys(self, accounts: Sequence[str]) -> Iterator[tuple[str, Event]]:
         """The account and the last event of each key in the file that the suite or the service made up.
 
         They are the keys that a run may delete. Keys of the profile (the settings of a run) are left out.
 
-        The file has accounts as digests. So the digest of each known account is compared: the `accounts` of the
-        profile, and the account in the event, if it is written there as it is. If none fits, the account is given as an
-        empty text. Raises JournalError.
+        `accounts` are the accounts of the profile. If the account of a key is unknown, it is given as an empty text.
+        Raises JournalError.
         """
         for event in self.events_of_made_up_keys():
-            account_by_digest = {
-                self.digest(_subject(account, event["type"], event.get("key") or None)): account
-                for account in (*accounts, event.get("account", ""))
-            }
-            yield account_by_digest.get(event["digest"], ""), event
+            yield self._account_of(event, accounts), event
+
+    def _account_of(self, event: Event, accounts: Sequence[str]) -> str:
+        """The account at which the key of an event was registered; empty if no known account fits.
+
+        The file has a digest of account and key together. So that digest is computed for each known account: the
+        `accounts` of the profile (the settings of a run), and an account that the suite made up, which is in the event.
+        """
+        value = event.get("key") or None  # None if the value of the key is unknown
+        account_in_event = event.get("account", "")
+        for account in (account_in_event, *accounts):
+            if self.digest(_subject(account, event["type"], value)) == event["digest"]:
+                return account
+        return ""
 
     def events_of_made_up_keys(self) -> list[Event]:
         """The last event of each key in the file that the suite or the service made up, without its account.
@@ -152,4 +162,5 @@ def _subject(account: str, key_type: str, value: str | None) -> str:
 
     If the value is unknown (None), because the service made the key, the text has the type: `["ac-1", ["RANDOM"]]`.
     """
-    return json.dumps([account, [key_type] if value is None else value])
+    value_or_type = [key_type] if value is None else value
+    return json.dumps([account, value_or_type])

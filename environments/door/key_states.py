@@ -237,7 +237,8 @@ def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
     if deletion.response is None or key.account != deletion.request.last_segment:
         return False
     refusal = refusal_kind(deletion.response)  # None if the deletion succeeded
-    was_not_there = refusal is RefusalKind.NOT_FOUND and key.state in REGISTRATION_UNKNOWN and not key.was_never_listed
+    was_perhaps_registered = key.state in REGISTRATION_UNKNOWN and not key.was_never_listed
+    was_not_there = refusal is RefusalKind.NOT_FOUND and was_perhaps_registered
     is_gone = refusal is None or was_not_there
     return is_gone and _body_names_key(key, texts_of(deletion.request.body))
 

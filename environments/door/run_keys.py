@@ -137,9 +137,13 @@ class Keys:
         if operation not in ("listPixKeys", "deletePixKey"):
             return False
         keys_left = self.not_cleaned_up()
-        if operation == "listPixKeys":  # the list of a made-up account shows nothing
-            return bool(keys_left) and SYNTHETIC_PREFIX not in sending.plain_request.last_segment
-        texts = texts_of(sending.plain_request.body) if keys_left else []
+        if not keys_left:
+            return False
+        request = sending.plain_request
+        if operation == "listPixKeys":
+            account_is_synthetic = SYNTHETIC_PREFIX in request.last_segment
+            return not account_is_synthetic  # the list of a made-up account shows nothing
+        texts = texts_of(request.body)
         return any(_key_is_named_in(texts, key.value) for key in keys_left)
 
     def was_there_before(self, value: str | None) -> bool:
@@ -194,7 +198,7 @@ class Keys:
 
         Such a key cannot be deleted, so no further RANDOM key is registered meanwhile. Raises JournalError.
         """
-        if self._record and self._record.state(self.account, "RANDOM", None):
+        if self._record and self._record.last_event_of(self.account, "RANDOM", None):
             return True
         return any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up())
 
@@ -204,7 +208,8 @@ class Keys:
 
         Keys whose value is unknown, because the service made it, are left out.
         """
-        return frozenset(key.value for key in self._keys if key.value and key.state in PERHAPS_REGISTERED_BY_RUN)
+        keys = [key for key in self._keys if key.state in PERHAPS_REGISTERED_BY_RUN]
+        return frozenset(key.value for key in keys if key.value)
 
     def keys_of_runs(self) -> Iterator[PixKey]:
         """The keys of this run, and the keys that earlier runs registered and did not delete.
@@ -212,7 +217,9 @@ class Keys:
         Those of this run are the keys of the profile, the keys that it made up, and the keys that a service made for
         it. Keys of unknown value are left out. Raises JournalError if the record of earlier runs cannot be read.
         """
-        yield from (PixKey(key.type, key.value) for key in self._keys if key.value)
+        for key in self._keys:
+            if key.value:
+                yield PixKey(key.type, key.value)
         if self._record is None:
             return
         for event in self._record.events_of_made_up_keys():
@@ -247,7 +254,8 @@ class Keys:
         """
         still_listed = []
         for deletion in deletions:
-            states = map(self._state_of, texts_of(deletion.request.body))
+            texts = texts_of(deletion.request.body)  # one of them is the key
+            states = [self._state_of(text) for text in texts]
             if KeyState.STILL_LISTED in states:  # "deleted, but still listed"
                 still_listed.append(deletion)
         return still_listed
@@ -303,7 +311,7 @@ class Keys:
 
         Raises JournalError if the record cannot be read.
         """
-        recorded_event = self._record.state(self.account, key.type, key.key) if self._record else ""
+        recorded_event = self._record.last_event_of(self.account, key.type, key.key) if self._record else ""
         was_registered_by_a_run = recorded_event == REGISTERED
         is_at_its_account = self.list_before_run is not None and self.list_before_run.may_show(key.key)
         profile_key = self._profile_keys[key.key]
@@ -354,10 +362,21 @@ class Keys:
         list_before = self.lists.before.get(account)
         values_of_run = {key.value for key in self._keys if key.account == account}
         texts_before = list_before.texts if list_before else frozenset()
-        for text in sorted(listing.texts - values_of_run - texts_before):
-            origin = next((key for key in self._keys if may_be_stored_as(key, text)), None)
+        new_texts = listing.texts - values_of_run - texts_before
+        for text in sorted(new_texts):
+            origin = self._key_perhaps_stored_as(text)
             if origin is not None:
                 self._add_listed(origin, text, account)
+
+    def _key_perhaps_stored_as(self, text: str) -> RunKey | None:
+        """The key of the run that the service may have stored as this text, which a list shows.
+
+        For the text `pixconf-1a2b3c4d` it may be the key `pixconf-1a2b3c4d@example.com`. None if there is no such key.
+        """
+        for key in self._keys:
+            if may_be_stored_as(key, text):
+                return key
+        return None
 
     def _add_listed(self, origin: RunKey, value: str, account: str) -> None:
         """Note a further key that the list of this account shows, so that the run deletes it.
@@ -374,11 +393,11 @@ class Keys:
 
     @contextmanager
     def recording(self, sending: Sending) -> Iterator[None]:
-        """Write the key of a registration to the record, then let the request be sent, then note what the answer shows.
+        """Before a request is sent, write down the key that it may register; afterwards, note what its answer shows.
 
-        The request is sent inside the `with` block. A registration is written first, so that a later run can delete the
-        key even if this run is killed. If it cannot be written, JournalError is raised and nothing is sent. Answers to
-        deletions and lists also show what became of keys. Other requests change nothing.
+        The request is sent inside the `with` block. The key is written to the record of keys, a file, so that a later
+        run can delete the key even if this run is killed. If it cannot be written, JournalError is raised and nothing
+        is sent. Answers to deletions and lists also show what became of keys. Other requests change nothing.
         """
         key: RunKey | None = None
         state_before = KeyState.NOT_SENT
@@ -395,7 +414,7 @@ class Keys:
             self._update_states(sending.exchange, key, state_before)
 
     def _record_attempt(self, key: RunKey, account: str) -> RunKey | None:
-        """Note in the record that a key may be registered at the account from now on, and return the key.
+        """Note in the record of keys, a file, that a key may be registered at the account from now on. Return the key.
 
         Returns None for a key that was registered before the run: its registration changes nothing, and the run must
         not delete it.
@@ -572,12 +591,13 @@ class Keys:
         can_compare = is_its_account and self.list_before_run is not None
         if key.state is not KeyState.REFUSED or not can_compare:
             return
-        registration = key.exchanges[0]  # the number of its exchange
-        new_texts = {
-            plain(text) for text in listing.texts if self.lists.may_be_random_key_made_since(text, registration)
-        }
-        texts_of_run = set(map(plain, self.values_perhaps_registered))
-        if new_texts <= texts_of_run:
+        number_of_registration = key.exchanges[0]
+        new_texts = set()
+        for text in listing.texts:
+            if self.lists.may_be_random_key_made_since(text, number_of_registration):
+                new_texts.add(plain(text))
+        texts_of_run = {plain(value) for value in self.values_perhaps_registered}
+        if new_texts.issubset(texts_of_run):
             self._set_state(key, KeyState.GONE)
 
     # -- the record -------------------------------------------------------------------------------------------

@@ -51,6 +51,8 @@ Claims = Mapping[str, object]
 """Members of the header or of the claims of a signed token."""
 TokenMaker = Callable[[str], str | None]
 """Makes a wrong token from the right one; None if the form does not apply to the right one."""
+ChangeOfSignedToken = Callable[[str, str, str], str]
+"""Gets the header, the claims and the signature of the right token, and returns a wrong token."""
 
 
 # -- signed tokens --------------------------------------------------------------------------------------------------
@@ -63,12 +65,23 @@ def signed_parts(token: str) -> list[str]:
     empty.
     """
     parts = token.split(".")
-    try:
-        header, claims, _ = map(_decoded, parts)
-        is_signed = isinstance(json.loads(header), dict) and isinstance(json.loads(claims), dict)
-    except (ValueError, RecursionError):
+    if len(parts) != 3:
         return []
-    return parts if is_signed else []
+    header, claims, signature = parts
+    try:
+        are_objects = _is_json_object(_decoded(header)) and _is_json_object(_decoded(claims))
+        _decoded(signature)
+    except (ValueError, RecursionError):  # no base64url, no JSON, or JSON of too many levels
+        return []
+    return parts if are_objects else []
+
+
+def _is_json_object(data: bytes) -> bool:
+    """True if these bytes are a JSON object, such as `{"alg": "HS256"}`.
+
+    Raises ValueError if they are no JSON, and RecursionError if the JSON has too many levels.
+    """
+    return isinstance(json.loads(data), dict)
 
 
 def secret_parts_of(token: str) -> tuple[str, ...]:
@@ -76,8 +89,11 @@ def secret_parts_of(token: str) -> tuple[str, ...]:
 
     The claims may name a person, and with the signature somebody could put the token together again.
     """
-    claims_and_signature = signed_parts(token)[1:]
-    return (token, *filter(None, claims_and_signature))
+    texts = [token]
+    for part in signed_parts(token)[1:]:  # the claims and the signature
+        if part:  # the signature may be empty
+            texts.append(part)
+    return tuple(texts)
 
 
 def _decoded(part: str) -> bytes:
@@ -85,8 +101,10 @@ def _decoded(part: str) -> bytes:
 
     Raises ValueError if the text is not base64url.
     """
-    padding = "=" * (-len(part) % 4)  # base64 has a multiple of four characters; signed tokens leave the `=` out
-    return urlsafe_b64decode(part + padding)
+    padded = part
+    while len(padded) % 4 != 0:  # base64 has a multiple of four characters; signed tokens leave the `=` out
+        padded += "="
+    return urlsafe_b64decode(padded)
 
 
 def _encoded(data: bytes) -> str:
@@ -106,7 +124,10 @@ def _part_of_members(**members: object) -> str:
 
 
 def _part_with_members(part: str, **members: object) -> str:
-    """The header or the claims of a signed token, with some members of its JSON object replaced or added."""
+    """The header or the claims of a signed token (`part`), with some members of its JSON object replaced or added.
+
+    `part` and the result are in base64url, as in a token.
+    """
     all_members = json.loads(_decoded(part)) | members
     return _part_of_members(**all_members)
 
@@ -114,8 +135,8 @@ def _part_with_members(part: str, **members: object) -> str:
 # -- what is made from a token --------------------------------------------------------------------------------------
 
 
-def _made_from_signed_token(change: Callable[[str, str, str], str]) -> TokenMaker:
-    """A function that makes a wrong token from the right one, if that is a signed token.
+def _made_from_signed_token(change: ChangeOfSignedToken) -> TokenMaker:
+    """A function that makes a wrong token from the right one, if the right one is a signed token.
 
     `change` gets the header, the claims and the signature of the right token, and returns the wrong token.
 
@@ -126,9 +147,12 @@ def _made_from_signed_token(change: Callable[[str, str, str], str]) -> TokenMake
     def wrong_token_of(token: str) -> str | None:
         """The wrong token; None if none can be made from this token."""
         parts = signed_parts(token)
-        if not parts or _can_be_guessed(parts[2]):
+        if not parts:
             return None
-        return change(*parts)
+        header, claims, signature = parts
+        if _can_be_guessed(signature):
+            return None
+        return change(header, claims, signature)
 
     return wrong_token_of
 
@@ -160,26 +184,34 @@ def _with_other_claims(**changes: object) -> TokenMaker:
     Claims are the members of a signed token that say, for example, until when it is valid (RFC 7519 section 4.1). A
     service that checks the signature must refuse such a token.
     """
-    return _made_from_signed_token(
-        lambda header, claims, signature: f"{header}.{_part_with_members(claims, **changes)}.{signature}"
-    )
+
+    def with_other_claims(header: str, claims: str, signature: str) -> str:
+        """The wrong token, made from the three parts of the right token."""
+        new_claims = _part_with_members(claims, **changes)
+        return f"{header}.{new_claims}.{signature}"
+
+    return _made_from_signed_token(with_other_claims)
 
 
 def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: object) -> TokenMaker:
     """A function that makes a wrong token which the suite signs itself, with a signing key that anybody may guess.
 
     It shows whether a service was left with such a key, for example the empty one. The token has the claims of the
-    right token, with `claims_to_change` replaced, or made-up claims if the right one is not signed. It is signed with
-    HS256 (RFC 7518 section 3.2).
+    right token, with `claims_to_change` replaced, or made-up claims if the right one is not signed. Its header has
+    `header_members`, such as `{"kid": "pixconf-key"}`. It is signed with HS256 (RFC 7518 section 3.2).
 
     The function gives None if the right token is signed with the same key: then the service has to accept the new one.
     """
 
     def wrong_token_of(token: str) -> str | None:
         """The wrong token; None if the service would have to accept it, because the right token has the same key."""
-        header, claims, signature = signed_parts(token) or ("", _MADE_UP_CLAIMS, "")
-        if signature and hmac.compare_digest(_signature(header, claims, key), signature):
-            return None
+        claims = _MADE_UP_CLAIMS
+        parts = signed_parts(token)
+        if parts:
+            header, claims, signature = parts
+            is_signed_with_key = hmac.compare_digest(_signature(header, claims, key), signature)
+            if is_signed_with_key:
+                return None
         new_header = _part_of_members(alg="HS256", typ="JWT", **header_members)
         new_claims = _part_with_members(claims, **claims_to_change)
         return f"{new_header}.{new_claims}.{_signature(new_header, new_claims, key)}"
@@ -229,8 +261,8 @@ def _can_be_guessed(text: str) -> bool:
 
     A wrong token that lacks only this part would reveal the right one to everybody who sees it.
     """
-    count = sum(map(str.isalnum, text))
-    return count < _FEWEST_HIDDEN
+    letters_and_digits = [character for character in text if character.isalnum()]
+    return len(letters_and_digits) < _FEWEST_HIDDEN
 
 
 def _text_of_same_shape(text: str) -> str:
@@ -395,10 +427,14 @@ def permitted_credential_forms(profile: Profile, token: str = "", among: tuple[F
     of the run) has `fuzz`. If the right `token` is given, forms that cannot be made from it are left out, such as
     another signature for a token that is not signed. The forms are in the same order as in `among`.
     """
-    permitted = [form for form in among if not form.restorable or "fuzz" in profile.allow]
-    if not token:
-        return permitted
-    return [form for form in permitted if form.make is None or form.name in wrong_tokens(token)]
+    permitted = []
+    for form in among:
+        is_permitted = "fuzz" in profile.allow or not form.restorable
+        needs_right_token = form.make is not None
+        cannot_be_made = bool(token) and needs_right_token and form.name not in wrong_tokens(token)
+        if is_permitted and not cannot_be_made:
+            permitted.append(form)
+    return permitted
 
 
 def authorization(credential: str, token: str) -> str | None:
@@ -416,16 +452,15 @@ def authorization(credential: str, token: str) -> str | None:
     if credential in INVALID_CREDENTIALS:
         return INVALID_CREDENTIALS[credential]
     form = FORMS_BY_NAME[credential]
-    has_the_right_token = form in (_WITH_THE_RIGHT_TOKEN, *OTHER_SCHEMES)  # those are wrong by their scheme alone
+    has_the_right_token = form in (_WITH_THE_RIGHT_TOKEN, *OTHER_SCHEMES)  # OTHER_SCHEMES are wrong by the scheme alone
     if has_the_right_token:
         return form.scheme + token
-    # RFC 9110 section 5.5 does not permit a blank at the end of a header, such as behind an empty token. So it is
-    # removed.
-    is_whole_in_scheme = form.make is None  # such as "an empty bearer", whose scheme is "Bearer ", or "Bearer test"
-    if is_whole_in_scheme:
-        return form.scheme.rstrip()
-    tokens_by_form = wrong_tokens(token)
-    wrong_token = tokens_by_form.get(form.name, tokens_by_form[WRONG_TOKEN])
+    wrong_token = ""
+    needs_wrong_token = form.make is not None  # false for "an empty bearer" and for "Bearer test", which is all scheme
+    if needs_wrong_token:
+        tokens_by_form = wrong_tokens(token)
+        wrong_token = tokens_by_form.get(form.name, tokens_by_form[WRONG_TOKEN])
+    # RFC 9110 section 5.5 does not permit a blank at the end of a header, such as behind an empty token.
     return (form.scheme + wrong_token).rstrip()
 
 
@@ -508,11 +543,12 @@ def write_in_way(request: PreparedRequest, way: str) -> None:
     `WAYS` has what is replaced for each name. Another name changes nothing, because the caller has written the request
     in that way already.
     """
-    part, pattern, replacement = WAYS.get(way, Way())
-    if part == "url":
-        request.url = re.sub(pattern, replacement, request.url or "", count=1)
-    elif part:
-        request.headers[part] = re.sub(pattern, replacement, request.headers.get(part, ""), count=1)
+    change = WAYS.get(way, Way())  # Way() replaces nothing
+    if change.part == "url":
+        request.url = re.sub(change.pattern, change.replacement, request.url or "", count=1)
+    elif change.part:  # the name of a header
+        header = request.headers.get(change.part, "")
+        request.headers[change.part] = re.sub(change.pattern, change.replacement, header, count=1)
     if way == _CHUNKED_BODY:
         del request.headers["Content-Length"]  # RFC 9112 section 6.2: never beside Transfer-Encoding
 

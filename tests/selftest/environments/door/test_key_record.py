@@ -39,7 +39,7 @@ def test_a_later_run_reads_the_last_event_of_a_key(open_record):
     open_record("one").note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
     record_of_later_run = open_record("two")
 
-    assert record_of_later_run.state(ACCOUNT, "EMAIL", PROFILE_KEY) == REGISTERED
+    assert record_of_later_run.last_event_of(ACCOUNT, "EMAIL", PROFILE_KEY) == REGISTERED
     assert len(record_of_later_run.events()) == 1
 
 
@@ -49,7 +49,7 @@ def test_a_key_that_is_gone_leaves_the_record(open_record):
     open_record("one").note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
     open_record("two").note(ACCOUNT, "EMAIL", PROFILE_KEY, GONE, ours=False)
 
-    assert open_record().state(ACCOUNT, "EMAIL", PROFILE_KEY) == ""
+    assert open_record().last_event_of(ACCOUNT, "EMAIL", PROFILE_KEY) == ""
     assert keys_in(open_record()) == [MADE_UP_KEY]
 
 
@@ -84,7 +84,7 @@ def test_a_record_belongs_to_an_address(open_record):
     open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
     record_of_other_address = open_record(base_url=OTHER_ADDRESS)
 
-    assert record_of_other_address.state(ACCOUNT, "EMAIL", MADE_UP_KEY) == ""
+    assert record_of_other_address.last_event_of(ACCOUNT, "EMAIL", MADE_UP_KEY) == ""
     assert accounts_of_remaining_keys(record_of_other_address, [ACCOUNT]) == []
     assert len(record_of_other_address.events()) == 1
 
@@ -114,8 +114,8 @@ def test_the_same_key_has_an_entry_for_each_address_and_account(open_record):
     record_of_other_address.note(OTHER_ACCOUNT, "EMAIL", MADE_UP_KEY, MAYBE, ours=True)
     both_accounts = [ACCOUNT, OTHER_ACCOUNT]
 
-    assert record.state(ACCOUNT, "EMAIL", MADE_UP_KEY) == REGISTERED
-    assert record_of_other_address.state(OTHER_ACCOUNT, "EMAIL", MADE_UP_KEY) == MAYBE
+    assert record.last_event_of(ACCOUNT, "EMAIL", MADE_UP_KEY) == REGISTERED
+    assert record_of_other_address.last_event_of(OTHER_ACCOUNT, "EMAIL", MADE_UP_KEY) == MAYBE
     assert accounts_of_remaining_keys(record, both_accounts) == [ACCOUNT]
     assert accounts_of_remaining_keys(record_of_other_address, both_accounts) == [OTHER_ACCOUNT]
     assert len(record.events()) == 2
@@ -148,7 +148,7 @@ def test_a_run_removes_its_own_entry_of_random_keys_alone(open_record):
     for run in ("one", "two"):
         open_record(run).note(ACCOUNT, "RANDOM", None, MAYBE, ours=True)
     open_record("two").note(ACCOUNT, "RANDOM", None, GONE, ours=True)
-    state_after_second_run = open_record("two").state(ACCOUNT, "RANDOM", None)
+    state_after_second_run = open_record("two").last_event_of(ACCOUNT, "RANDOM", None)
     open_record("").note(ACCOUNT, "RANDOM", None, GONE, ours=True)
 
     assert state_after_second_run == MAYBE
