@@ -84,7 +84,7 @@ class Amounts:
             return True
         if isinstance(leaf, NumberText):
             return 0 < float(leaf) <= _greatest(amounts)
-        has_digit = any(map(str.isdigit, leaf))
+        has_digit = any(character.isdigit() for character in leaf)
         return SYNTHETIC_PREFIX in leaf or not has_digit
 
 

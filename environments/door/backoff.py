@@ -175,13 +175,17 @@ class Backoff:
         Raises LimitError if the run is stopped meanwhile.
         """
         if not sending.goes_first:
-            self._run_end.wait_for(lambda: not self._waiting_to_go_first and self._may_one_more_be_sent())
+            self._run_end.wait_for(self._may_one_more_be_sent_after_others)
             return
         self._waiting_to_go_first += 1
         try:
             self._run_end.wait_for(self._may_one_more_be_sent)
         finally:
             self._waiting_to_go_first -= 1
+
+    def _may_one_more_be_sent_after_others(self) -> bool:
+        """True if one more request may be sent now, and no request waits that goes before all others."""
+        return self._waiting_to_go_first == 0 and self._may_one_more_be_sent()
 
     @property
     def _pause_left_s(self) -> float:
@@ -330,8 +334,9 @@ class Backoff:
         """
         merged: list[_Outage] = []
         outages = [*self._ended_outages, *self._outages.values()]
-        for outage in sorted(outages, key=lambda outage: outage.since):
-            if merged and outage.since <= merged[-1].until + _BETWEEN_OUTAGES_S:
+        for outage in sorted(outages, key=lambda outage: outage.since):  # by their beginning
+            continues_last_outage = bool(merged) and outage.since <= merged[-1].until + _BETWEEN_OUTAGES_S
+            if continues_last_outage:
                 merged[-1] = merged[-1].joined_with(outage)
             else:
                 merged.append(outage)
@@ -353,16 +358,17 @@ class Backoff:
 
         In the third row the answer may be the rest of an earlier answer. The next attempt uses a new connection.
         """
-        kind, failure = refusal_or_failure(sending.exchange), sending.exchange.failure
-        is_rest_of_earlier_answer = (
-            kind is FailureKind.NOT_HTTP and failure is not None and failure.on_reused_connection
-        )
+        kind = refusal_or_failure(sending.exchange)
+        failure = sending.exchange.failure
+        connection_was_used_before = failure is not None and failure.on_reused_connection
+        may_be_rest_of_earlier_answer = kind is FailureKind.NOT_HTTP and connection_was_used_before
         sending.times_unanswered += 1
         if kind is FailureKind.NO_CONNECTION and sending.times_unanswered <= len(_RESTARTS_S):
             self._pause(_RESTARTS_S[sending.times_unanswered - 1])
             return True
-        is_dropped = kind is FailureKind.DROPPED or is_rest_of_earlier_answer
-        return is_dropped and sending.is_safe_to_repeat and sending.times_unanswered == 1
+        counts_as_dropped = kind is FailureKind.DROPPED or may_be_rest_of_earlier_answer
+        is_first_failure = sending.times_unanswered == 1
+        return counts_as_dropped and is_first_failure and sending.is_safe_to_repeat
 
     def _pause(self, seconds: float) -> None:
         """Keep all threads from sending for this time. A pause that ends later than this one is not shortened."""
@@ -376,7 +382,9 @@ def _may_be_repeated(sending: Sending, *, is_of_gateway: bool) -> bool:
     service is wrong, money moves twice. A gateway (such as 503) does not know what the service behind it did, so no
     request that may move money is repeated.
     """
-    return sending.is_safe_to_repeat if is_of_gateway else not sending.executes
+    if is_of_gateway:
+        return sending.is_safe_to_repeat
+    return not sending.executes
 
 
 def _kind_of_request(exchange: Exchange) -> tuple[str, bool]:
@@ -399,9 +407,11 @@ def _seconds_of_retry_after(response: Response) -> float | None:
     value = response.header("Retry-After").strip()
     if value.isdecimal():
         return float(value[:9])  # nine digits are more than 30 years; thousands of digits would be no float
+    date = response.header("Date")
     try:
-        until, date = parsedate_to_datetime(value), response.header("Date")
-        asked_at = parsedate_to_datetime(date) if date else datetime.now(UTC)
-        return max(WAITS_S[0], (until - asked_at).total_seconds())
+        until = parsedate_to_datetime(value)
+        answered_at = parsedate_to_datetime(date) if date else datetime.now(UTC)
+        seconds = (until - answered_at).total_seconds()
     except (TypeError, ValueError, OverflowError):  # the text is no date, or one of the dates has no time zone
         return None
+    return max(1.0, seconds)

@@ -91,11 +91,11 @@ def key_and_type_in(body: bytes) -> tuple[str | None, str]:
     value = _read(body)
     members = value if isinstance(value, dict) else {}
     key = _first_text(members.get("pixKey"))
-    key_type = _first_text(members.get("pixKeyType"))
-    service_may_make_key = not key and (key_type == "RANDOM" or key_type not in KEY_TYPES)
-    if service_may_make_key:
+    key_type = _first_text(members.get("pixKeyType")) or ""
+    service_makes_keys_of_type = key_type == "RANDOM" or key_type not in KEY_TYPES
+    if not key and service_makes_keys_of_type:
         key = None
-    return key, key_type or ""
+    return key, key_type
 
 
 def contains_key(text: str, key: str) -> bool:
@@ -137,7 +137,8 @@ def _first_text(value: Any) -> str | None:
 
     The value may be a list: in an HTML form each name has a list of values, such as `["a@b.example"]`.
     """
-    return next(iter(_texts(value)), None)
+    texts = _texts(value)
+    return texts[0] if texts else None
 
 
 def _texts(value: Any) -> list[str]:
@@ -146,6 +147,12 @@ def _texts(value: Any) -> list[str]:
     The result is empty if the value is nested so deeply that no service can read it.
     """
     try:
-        return [str(leaf) for _, leaf in leaves_of(value) if not isinstance(leaf, dict | list | bool | None)]
+        leaves = leaves_of(value)
     except RecursionError:
         return []
+    texts = []
+    for _, leaf in leaves:
+        is_text_or_number = not isinstance(leaf, dict | list | bool | None)
+        if is_text_or_number:
+            texts.append(str(leaf))
+    return texts

@@ -111,7 +111,8 @@ class Client:
         documented = operations()[operation]  # its method and its path, as spec/openapi.yaml has them
         path = documented.path
         if path_parameter is not None:
-            path = path.replace(f"{{{documented.path_parameter}}}", quote(path_parameter, safe=safe))
+            placeholder = f"{{{documented.path_parameter}}}"  # such as {accountId}
+            path = path.replace(placeholder, quote(path_parameter, safe=safe))
         request = self._request(documented.method, path + query, credential=credential, **content)
         for way in spelling:
             write_in_way(request, way)

@@ -299,12 +299,15 @@ class ExecutionGuard:
         """
         if not self._refused_token:
             return False
-        if len(self.token_refused) >= _MOST_REFUSED_TOKENS or self._token() == self._refused_token:
+        was_refused_too_often = len(self.token_refused) >= _MOST_REFUSED_TOKENS
+        token_is_still_the_same = self._token() == self._refused_token
+        if was_refused_too_often or token_is_still_the_same:
             return True
         answer = self._read_again()
-        if answer and is_granted(answer):
+        other_token_is_accepted = answer is not None and is_granted(answer)
+        if other_token_is_accepted:
             self._refused_token = ""
-        return bool(self._refused_token)
+        return not other_token_is_accepted
 
     def count_possible_executions(self) -> int:
         """Number of transfers that this run may still execute, until limits.executions is reached.

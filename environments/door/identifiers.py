@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain, product
+from itertools import product
 from typing import Any
 from urllib.parse import quote
 
@@ -62,9 +62,10 @@ class Identifiers:
         self._profile = profile
         self._keys = keys
         self._profile_keys = frozenset(key.key for key in profile.pix_keys if key.key)
-        self._accounts_of_profile_in_paths = frozenset(
-            chain.from_iterable(map(_possible_readings_of_account, profile.accounts))
-        )
+        readings: set[str] = set()
+        for account in profile.accounts:
+            readings |= _possible_readings_of_account(account)
+        self._accounts_of_profile_in_paths = frozenset(readings)
         self._texts_of_profile = self._find_texts_of_profile()
 
     def check(self, sending: Sending) -> None:
@@ -158,7 +159,8 @@ class Identifiers:
         if member_is_made_up or member_has_no_identifier:
             return True
         is_synthetic = SYNTHETIC_PREFIX in leaf
-        has_letter_or_digit = any(map(str.isalnum, leaf))  # a text without one, such as "" or "--", names nobody
+        # A text without any letter or digit, such as "" or "--", names nobody.
+        has_letter_or_digit = any(character.isalnum() for character in leaf)
         if is_synthetic or not has_letter_or_digit or leaf in self._texts_of_profile:
             return True
         if isinstance(leaf, NumberText):
@@ -198,7 +200,7 @@ class Identifiers:
         - The deletion body of the profile (the settings of the run), even if it has no key.
         """
         keys = list(self._possible_keys_in(sending, leaves))
-        can_be_deleted = bool(keys) and all(map(self._names_no_other_key, keys))
+        can_be_deleted = bool(keys) and all(self._names_no_other_key(key) for key in keys)
         # If the service does not read the body, a registration has no effect, but a deletion may delete all keys.
         is_only_a_registration = sending.reachable_operations == {_REGISTER}
         is_harmless_if_not_read = is_only_a_registration or _is_sent_as_json(sending)
@@ -293,12 +295,14 @@ def _possible_readings_of_account(account: str) -> frozenset[str]:
     The account `a;b` may be read as it is, or as `a` alone.
     """
     operation = operations()["listPixKeys"]
-    return path_parameters_reached(operation.id, operation.path.replace("{accountId}", quote(account, safe="")))
+    path = operation.path.replace("{accountId}", quote(account, safe=""))
+    return path_parameters_reached(operation.id, path)
 
 
 def _texts_in(body: Any) -> set[str]:
     """Every text and number in a request body, which is given as a JSON value. A number is a text, too (NumberText)."""
-    return {leaf for _, leaf in leaves_in(as_bytes(body)) or () if isinstance(leaf, str)}
+    leaves = leaves_in(as_bytes(body)) or []
+    return {leaf for _, leaf in leaves if isinstance(leaf, str)}
 
 
 def _is_sent_as_json(sending: Sending) -> bool:

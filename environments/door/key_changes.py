@@ -77,7 +77,7 @@ class KeyChanges:
         self._is_deleting = False  # true from the reads before a deletion until the reads after it
 
     @property
-    def stopped(self) -> Text:
+    def why_stopped(self) -> Text:
         """Reason why no further key is deleted; empty if keys may be deleted.
 
         If the reason is KEY_GONE (a key that existed before the run has vanished), no further key is registered either.
@@ -106,8 +106,8 @@ class KeyChanges:
             sending.resources.callback(self._end_deletion)  # called when the answer to this deletion is final
             self._read_lists_before_run(sending)
             trouble_with_lists = self._read_list_and_find_trouble(sending)
-            # `stopped` is read only now, because the lists that were read above may show that a key is gone.
-            reason = self.stopped or trouble_with_lists
+            # `why_stopped` is read only now, because the lists that were read above may show that a key is gone.
+            reason = self.why_stopped or trouble_with_lists
             if reason:
                 raise LimitError(reason)
 
@@ -301,4 +301,6 @@ def _shows_any(listing: Listing, texts: list[str]) -> bool:
     False if the list has no text at `key_at`, the JSON pointer to its keys: texts elsewhere in the list need not be
     keys.
     """
-    return bool(listing.keys) and any(map(listing.shows, texts))
+    if not listing.keys:
+        return False
+    return any(listing.shows(text) for text in texts)

@@ -231,7 +231,10 @@ class Budget:
             is_first_valid_body = operation in self._without_valid_body_so_far
             kept_for_others = 0 if is_first_valid_body else len(self._without_valid_body_so_far)
             return transfers_left > kept_for_others
-        by_valid_bodies = sum(number for (_, is_valid), number in counted.items() if is_valid)
+        by_valid_bodies = 0
+        for (_, body_is_valid), number_of_transfers in counted.items():
+            if body_is_valid:
+                by_valid_bodies += number_of_transfers
         equal_part = (limit - by_valid_bodies) // max(1, len(self._operations_with_equal_parts))
         # An operation has no part if `divide_transfers` was not called, or did not name it.
         has_no_equal_part = operation not in self._operations_with_equal_parts
@@ -296,8 +299,10 @@ def _has_real_code_or_account(sending: Sending) -> bool:
     An account that the suite made up has `pixconf-` (SYNTHETIC_PREFIX) in it. Wrong tokens in such requests may have an
     effect: a code may be spent, and an account may be locked.
     """
-    registers = sending.intent.operation == "registerPixKey"
-    return sending.code is not None or (registers and SYNTHETIC_PREFIX not in sending.plain_request.last_segment)
+    if sending.code is not None:
+        return True
+    account_is_made_up = SYNTHETIC_PREFIX in sending.plain_request.last_segment
+    return sending.intent.operation == "registerPixKey" and not account_is_made_up
 
 
 def _cannot_prepare_transfer(sending: Sending) -> bool:

@@ -66,15 +66,17 @@ class Permission:
         """
         request = sending.request
         path = sending.path
-        if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:  # scheme, host and port
+        if _origin_of(request.url or "") != _origin_of(self.base_url):
             raise ForbiddenError("a request to another origin than base_url")
-        if sending.intent.credential in RESTORABLE_FORMS and "fuzz" not in self.allow:
+        reveals_right_token = sending.intent.credential in RESTORABLE_FORMS
+        if reveals_right_token and "fuzz" not in self.allow:
             raise ForbiddenError("a credential that the token can be restored from needs fuzz in allow")
         reached = sending.reachable_operations
         missing_permissions = {operations()[operation].permission for operation in reached} - self.allow
         if missing_permissions:
             raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing_permissions))} in allow")
-        if not reached and SYNTHETIC_PREFIX not in unquote(path):
+        is_undocumented_path = not reached
+        if is_undocumented_path and SYNTHETIC_PREFIX not in unquote(path):
             raise ForbiddenError("an undocumented path that is not synthetic")
         if _EXECUTION in reached and not self._may_execute(path, with_token=sending.with_token):
             raise ForbiddenError("a transaction code that is neither known nor synthetic")
@@ -96,7 +98,7 @@ class Permission:
             return True
         documented_path = operations()[_EXECUTION].path
         before_code, _, last_segment = path.rpartition("/")  # the code is the last segment of the documented path
-        is_documented_path = f"{before_code}/{{transactionId}}" == documented_path
+        is_documented_path = before_code + "/{transactionId}" == documented_path
         if is_documented_path and unquote(last_segment) in self.secrets.codes:
             return True
         if with_token:
@@ -122,7 +124,8 @@ class Permission:
 
         `/v1/accounts`, if base_url is `https://bank.example/api` and the address is `…/api/v1/accounts`.
         """
-        return urlsplit(request.url or "").path.removeprefix(urlsplit(self.base_url).path.rstrip("/"))
+        path_of_base_url = urlsplit(self.base_url).path.rstrip("/")
+        return urlsplit(request.url or "").path.removeprefix(path_of_base_url)
 
     def code_in(self, request: requests.PreparedRequest) -> str | None:
         """The real transaction code in the path of a request; None if there is none.
@@ -140,3 +143,9 @@ class Permission:
             if segment in self.secrets.codes:
                 return segment
         return None
+
+
+def _origin_of(url: str) -> tuple[str, str]:
+    """The origin of an address: its scheme, and its host with the port, such as `("https", "bank.example:8443")`."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc

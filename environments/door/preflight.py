@@ -65,7 +65,8 @@ def _harmless_requests(client: Client) -> Iterator[tuple[str, str]]:
     its path parameter. If the settings of the run permit executions, the execution of a made-up transaction code comes
     last; no transfer has such a code.
     """
-    for operation in sorted(READ_OPERATIONS, key=lambda name: name != "listAccounts"):  # False is sorted before True
+    other_reads = [operation for operation in READ_OPERATIONS if operation != "listAccounts"]
+    for operation in ("listAccounts", *other_reads):
         yield operation, client.door.keys.account or synthetic()
     if "execute" in client.door.permission.allow:
         yield "executePix", synthetic()

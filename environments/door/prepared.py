@@ -87,7 +87,8 @@ class Prepared:
         the JSON pointer to the transaction code in an answer.
         """
         for exchange in exchanges:
-            if exchange.operation not in PREPARING_OPERATIONS or not may_have_prepared(exchange, code_at):
+            has_perhaps_prepared = exchange.operation in PREPARING_OPERATIONS and may_have_prepared(exchange, code_at)
+            if not has_perhaps_prepared:
                 continue
             if is_refused_with_a_transfer(exchange, code_at):
                 yield exchange, PERHAPS_PREPARED
@@ -143,6 +144,7 @@ def code_in(response: Response, code_at: str) -> str:
     Empty if nothing is there, or another value, such as an object.
     """
     for path, leaf in leaves_of(response.json.value):
-        if pointer(*path) == code_at and not isinstance(leaf, dict | list | bool | None):
+        is_text_or_number = not isinstance(leaf, dict | list | bool | None)
+        if pointer(*path) == code_at and is_text_or_number:
             return str(leaf)
     return ""

@@ -266,7 +266,10 @@ def _content_coding_of(raw: urllib3.BaseHTTPResponse) -> str:
     Such a body was gzip or deflate, because no other coding is decoded here.
     """
     content_encoding = raw.headers.get("Content-Encoding", "").lower()
-    return next((name for name in _CODINGS if name in content_encoding), "deflate")
+    for name in _CODINGS:
+        if name in content_encoding:
+            return name
+    return "deflate"
 
 
 def _body_of(raw: urllib3.BaseHTTPResponse, most_bytes: int, limit_in_words: str) -> tuple[bytes, str]:

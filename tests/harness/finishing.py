@@ -324,8 +324,8 @@ def _stopped_deletions(door: Door) -> Iterator[Note]:
     if door.keys.lists.vanished:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
-    elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:
-        yield Note(NoteKind.REQUESTS_LEFT_OUT, door.key_changes.stopped)
+    elif door.key_changes.why_stopped and door.key_changes.why_stopped not in door.unsent:
+        yield Note(NoteKind.REQUESTS_LEFT_OUT, door.key_changes.why_stopped)
 
 
 def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
