@@ -45,7 +45,7 @@ class Prepared:
     _reasons: dict[str, str] = field(default_factory=lambda: {_NO_CODE: "no code at transactions.prepare.code_at"})
     """By code, why it was not executed; an empty text if it was, or may have been."""
 
-    def learn(self, number: int, code: str) -> None:
+    def note_code(self, number: int, code: str) -> None:
         """Note the transaction code in the answer of the exchange with this number.
 
         The code is empty if the answer has none, or none that the run may send.

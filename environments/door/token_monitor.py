@@ -85,7 +85,7 @@ class TokenMonitor:
         self._lines_about_fetching: list[Text] = []
 
     @property
-    def expired(self) -> Text:
+    def line_about_expiry(self) -> Text:
         """A line for the report which says that the token expired; empty if the service has granted a request since."""
         return EXPIRED.of(number=self._expired_at) if self._expired_at else ""
 
@@ -94,7 +94,7 @@ class TokenMonitor:
         """Lines about the token for the beginning of the report: that it was fetched again, and that it expired."""
         if not self._expired_at:
             return list(self._lines_about_fetching)
-        return [*self._lines_about_fetching, self.expired]
+        return [*self._lines_about_fetching, self.line_about_expiry]
 
     def put_in_newest_token(self, sending: Sending) -> None:
         """Replace the token in the header Authorization by the newest one, just before the request is sent.
@@ -112,7 +112,7 @@ class TokenMonitor:
         Requests without the token are not sent either, because no valid answer can be compared with theirs.
         """
         if self.has_ended_the_run:
-            raise NotSentError(self.expired)
+            raise NotSentError(self.line_about_expiry)
 
     def fetch_another_if_expired(self, sending: Sending) -> bool:
         """Note whether an answer accepts the token, and fetch another token if this one seems to have expired.
@@ -257,4 +257,4 @@ class TokenMonitor:
     def _disregard_refused(self) -> None:
         """Make sure that no test judges the refusals that the expired token may have caused."""
         self.excused.update(self._refused_since_granted)
-        self._disregard(self._refused_since_granted, self.expired)
+        self._disregard(self._refused_since_granted, self.line_about_expiry)

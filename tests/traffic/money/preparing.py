@@ -162,7 +162,7 @@ def _learn_code(client: Client, profile: Profile, plan: Prepare, preparation: Ex
         door.note(NoteSubject.SET_UP, trouble)
         code = ""  # means: the transfer cannot be executed
     door.secrets.learn(CODE, code)  # so that no report shows the code
-    door.guard.prepared.learn(preparation.number, code)
+    door.guard.prepared.note_code(preparation.number, code)
 
 
 def amounts_of(preparations: Iterable[Exchange]) -> set[object]:

@@ -112,7 +112,7 @@ def test_a_token_that_expired_is_fetched_once():
     assert [str(note) for note in token.monitor.notes] == [
         "the token was refused in the middle of the run (exchange 2) and fetched again"
     ]
-    assert token.monitor.expired == ""
+    assert token.monitor.line_about_expiry == ""
 
 
 def test_a_token_that_another_read_is_granted_has_not_expired():
@@ -145,7 +145,7 @@ def test_a_token_that_cannot_be_renewed_has_expired(next_token, number_of_notes)
     second_read_is_resent = token.is_resent_after(401)
 
     assert not second_read_is_resent
-    assert "the token expired during the run (exchange 2)" in str(token.monitor.expired)
+    assert "the token expired during the run (exchange 2)" in str(token.monitor.line_about_expiry)
     assert len(token.monitor.notes) == number_of_notes
     assert 2 in token.monitor.excused
 
@@ -195,7 +195,7 @@ def test_a_token_that_is_accepted_after_a_pause_has_not_expired(statuses_of_chec
     token.see(401)
 
     token.monitor.refuse_expired(token.sending())  # raises an error if the token has expired
-    assert token.monitor.expired == ""
+    assert token.monitor.line_about_expiry == ""
     assert token.monitor.excused == {2}
     assert token.disregarded == set()
 
