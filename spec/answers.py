@@ -63,7 +63,9 @@ def member_named(members: Mapping[str, Any], name: str) -> tuple[str, Any] | Non
     if not isinstance(members, JsonObject):  # only objects that were read from JSON find misspelled names
         return None
     name_in_answer = members.by_folded_name.get(folded(name))
-    return None if name_in_answer is None else (name_in_answer, members[name_in_answer])
+    if name_in_answer is None:
+        return None
+    return name_in_answer, members[name_in_answer]
 
 
 def value_named(members: Mapping[str, Any], name: str) -> Any:
@@ -151,8 +153,9 @@ def refusal_kind(response: Response) -> RefusalKind | None:
         return RefusalKind.LOCK
     if status == 400 and b"SSL certificate" in response.start[:_BEGIN_OF_A_PAGE]:  # a page of nginx
         return RefusalKind.CERTIFICATE
-    # Every status is in OTHER, and the kinds before OTHER are more specific.
-    return next(refusal for refusal in RefusalKind if status in refusal.value)
+    # There is at least one such kind, because OTHER has every status. The kinds before OTHER are more specific.
+    kinds_with_status = [kind for kind in RefusalKind if status in kind.value]
+    return kinds_with_status[0]
 
 
 def is_refusal(response: Response) -> bool:
@@ -172,7 +175,8 @@ def refusal_or_failure(exchange: Exchange) -> RefusalKind | FailureKind | None:
 
 def refuses_the_token(response: Response) -> bool:
     """True if the answer refuses the token: by status 401, or by a refusal whose envelope has the code 401."""
-    return is_refusal(response) and 401 in (response.status, code_of(response))
+    says_401 = response.status == 401 or code_of(response) == 401
+    return is_refusal(response) and says_401
 
 
 @cached_on_response
@@ -268,7 +272,8 @@ def _code_may_be_shown(code: int | None) -> bool:
 
 def answers_in_words(exchanges: Iterable[Exchange]) -> Message:
     """The first distinct answers for a report, and the number of the others: `400 text/html, timeout, 2 more`."""
-    distinct = list(dict.fromkeys(map(answer_in_words, exchanges)))  # without repeats, in the order of sending
+    answers = [answer_in_words(exchange) for exchange in exchanges]
+    distinct = list(dict.fromkeys(answers))  # without repeats, in the order of sending
     if not distinct:
         return say("nothing was sent")
     parts = distinct[:_MOST_ANSWERS_NAMED]
@@ -287,7 +292,10 @@ def is_granted(exchange: Exchange) -> bool:
 
 
 def succeeded(exchange: Exchange) -> bool:
-    """True if a valid request was answered, and the answer is no refusal."""
+    """True if a valid request was answered, and the answer is no refusal.
+
+    A request does not count as valid if the run has learned that the token had expired when it was sent.
+    """
     return exchange.expects_success and is_granted(exchange)
 
 
@@ -308,8 +316,10 @@ def carries_result(exchange: Exchange) -> bool:
         return False
     if exchange.operation == "executePix":
         return grants_protected_result(exchange)
-    # The interface document shows a result for no other operation.
-    return exchange.operation == "registerPixKey" and "Success" in (data_of(exchange.response) or {})
+    if exchange.operation != "registerPixKey":  # the interface document shows a result for no other operation
+        return False
+    data = data_of(exchange.response)
+    return data is not None and "Success" in data
 
 
 def grants_protected_result(exchange: Exchange) -> bool:
@@ -324,23 +334,23 @@ def grants_protected_result(exchange: Exchange) -> bool:
         return False
     is_execution = exchange.operation == "executePix"
     has_valid_token = exchange.credential == VALID
-    if not has_valid_token:
-        return _shows_transfer_without_token(response) if is_execution else _says_success_true_anywhere(response)
-    if is_refusal(response):
+    if has_valid_token and is_refusal(response):
         return False
-    return _has_an_execution_result(response) if is_execution else _success_is_true(response)
+    if is_execution:
+        return _has_an_execution_result(response) if has_valid_token else _shows_transfer_without_token(response)
+    return _success_is_true(response) if has_valid_token else _says_success_true_anywhere(response)
 
 
 @computed_before_large_json_is_dropped
 @cached_on_response
 def _has_an_execution_result(response: Response) -> bool:
     """True if any object in the body is an execution result, with more than half of its documented members."""
-    return any(map(_is_execution_result, _objects(response.json.value)))
+    return any(_is_execution_result(members) for members in _objects(response.json.value))
 
 
 def _says_success_true_anywhere(response: Response) -> bool:
     """True if `Success` is true in the body, or in a JSON object that the body contains as text."""
-    return any(map(_success_is_true, (response, *_objects_in_texts(response))))
+    return any(_success_is_true(answer) for answer in (response, *_objects_in_texts(response)))
 
 
 @cached_on_response
@@ -350,12 +360,12 @@ def _shows_transfer_without_token(response: Response) -> bool:
     Any answer shows it with an execution result, whole or in part, or with the word DONE. An answer that is no refusal
     shows it, too, if members that only a transfer has are filled (not null, empty or 0).
     """
-    says_done = any(map(_says_done, (response, *_objects_in_texts(response))))
+    says_done = any(_says_done(answer) for answer in (response, *_objects_in_texts(response)))
     if says_done or execution_results(response):
         return True
     if is_refusal(response):
         return False
-    return any(map(_may_be_transfer_data, _objects(data_of(response))))
+    return any(_may_be_transfer_data(members) for members in _objects(data_of(response)))
 
 
 def _may_be_transfer_data(members: Mapping[str, Any]) -> bool:
@@ -498,8 +508,10 @@ def _leaves_open_if_registered(registration: Exchange) -> bool:
     response = registration.response
     if response is None or is_refusal(response):
         return False
-    is_sent_to_log_in = is_page(response) and not registration.expects_success
-    return not (is_sent_to_log_in or registered(registration) or says_success_false(response))
+    if is_page(response) and not registration.expects_success:
+        return False
+    says_if_registered = registered(registration) or says_success_false(response)
+    return not says_if_registered
 
 
 _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}
@@ -522,8 +534,8 @@ def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
     in_data = list[Mapping[str, Any]]()  # documented there, so fewer members are enough to recognize a result
     anywhere = list[Mapping[str, Any]]()
     for answer in (response, *_objects_in_texts(response)):
-        in_data += filter(_is_part_of_execution_result, _objects(data_of(answer)))
-        anywhere += filter(_names_a_counterparty, _objects(answer.json.value))
+        in_data += [members for members in _objects(data_of(answer)) if _is_part_of_execution_result(members)]
+        anywhere += [members for members in _objects(answer.json.value) if _names_a_counterparty(members)]
     if response.json.error:  # the body may be XML: its elements are read as the members of one object
         elements = JsonObject(_ELEMENT.findall(response.start.decode("utf-8", "replace")))
         if _names_a_counterparty(elements):
@@ -568,7 +580,8 @@ def _names_a_counterparty(members: Mapping[str, Any]) -> bool:
 
     They must be filled (not null, empty or 0). Members that any object may have, such as id and status, do not count.
     """
-    return len(_filled_members(members) - _ALSO_IN_OTHER_OBJECTS) >= _FEWEST_FILLED
+    only_in_a_transfer = _filled_members(members) - _ALSO_IN_OTHER_OBJECTS
+    return len(only_in_a_transfer) >= _FEWEST_FILLED
 
 
 def _filled_members(members: Mapping[str, Any]) -> set[str]:
@@ -583,7 +596,8 @@ def _filled_members(members: Mapping[str, Any]) -> set[str]:
 
 def _is_execution_result(members: Mapping[str, Any]) -> bool:
     """True if more than half of the documented members of an execution result are filled (not null, empty or 0)."""
-    return len(_filled_members(members)) > len(operations()["executePix"].result) // 2
+    number_of_documented_members = len(operations()["executePix"].result)
+    return len(_filled_members(members)) > number_of_documented_members // 2
 
 
 # -- signs of success, and the objects inside an answer --------------------------------------------------------------
@@ -599,9 +613,10 @@ def _says_done(response: Response) -> bool:
 
     DONE in any other object does not count, because a refusal may mention another transfer that is done.
     """
-    results = filter(_is_execution_result, _objects(response.json.value))
-    objects_with_a_status = (envelope_of(response), data_of(response), *results)
-    return any(is_done(members or {}) for members in objects_with_a_status)
+    results = [members for members in _objects(response.json.value) if _is_execution_result(members)]
+    data = data_of(response) or {}
+    objects_with_a_status = (envelope_of(response), data, *results)
+    return any(is_done(members) for members in objects_with_a_status)
 
 
 @computed_before_large_json_is_dropped

@@ -103,18 +103,19 @@ class Listing:
 
         `key_at` is the JSON pointer to the keys, such as /data/keys/*/key, if the profile has one.
         """
-        text = exchange.response.json if exchange.response else None
-        self._headers = exchange.response.headers if exchange.response else ()
-        self._value = text.value if text else None
+        response = exchange.response
+        self._headers = response.headers if response else ()
+        self._value = response.json.value if response else None
         self._pointer = parts_of_pointer(key_at) if key_at else []
-        # With _ABSENT for each item that has no value at `key_at`.
-        at_pointer = list(_values_at(self._value, self._pointer)) if key_at else []
-        each_item_has_a_key = bool(key_at) and all(map(_is_text_or_number, at_pointer))
+        at_pointer = []  # the value of each item at `key_at`: _ABSENT if the item has no value there
+        if key_at:
+            at_pointer = list(_values_at(self._value, self._pointer))
+        each_has_a_key = all(_is_text_or_number(value) for value in at_pointer)
         # True also if the profile has no `key_at`, because then nobody knows where the keys are.
-        self._some_item_has_no_key = not each_item_has_a_key
+        self._some_item_has_no_key = not key_at or not each_has_a_key
         self.number = exchange.number
         """The number of the exchange."""
-        self.is_readable = bool(text and text.readable)
+        self.is_readable = response is not None and response.json.readable
         """True if it is JSON, and exceeds no limit of the suite."""
         self.values = [str(value) for value in at_pointer if _is_text_or_number(value)]
         """The keys at `key_at`, with repeats."""
@@ -136,7 +137,8 @@ class Listing:
         texts = set[str]()
         for path, value in self._leaves:
             # An index of an array in the path is an int, and a number of the list a Decimal. Only the latter counts.
-            texts.update(str(part) for part in (*path, value) if _is_text_or_number(part))
+            names_and_value = [part for part in (*path, value) if _is_text_or_number(part)]
+            texts.update(map(str, names_and_value))
         return frozenset(texts)
 
     @property
@@ -190,9 +192,11 @@ class Listing:
         those that are masked or cut are returned. If not, all strings of the list with a sign of a mask are returned.
         """
         if self.values:
-            return Counter(text for text in self.values if len(text) <= _LONGEST_MASKED and _is_masked_or_cut(text))
-        texts = [value for _, value in self._leaves if isinstance(value, str) and len(value) <= _LONGEST_MASKED]
-        return Counter(filter(has_mask, texts))
+            short_keys = [text for text in self.values if len(text) <= _LONGEST_MASKED]
+            return Counter(text for text in short_keys if _is_masked_or_cut(text))
+        strings = [value for _, value in self._leaves if isinstance(value, str)]
+        short_strings = [text for text in strings if len(text) <= _LONGEST_MASKED]
+        return Counter(text for text in short_strings if has_mask(text))
 
     # -- whether a key may be there nevertheless ---------------------------------------------------------------
 
@@ -203,8 +207,10 @@ class Listing:
         eight digits. A key is also found if it is spread over several members of one item.
         """
         last_digits = _digits(key)[-_LAST_DIGITS:]
-        is_number = "@" not in key and not UUID.fullmatch(key) and len(last_digits) == _LAST_DIGITS
-        if is_number:
+        is_email_address = "@" in key
+        is_random_key = UUID.fullmatch(key) is not None
+        has_enough_digits = len(last_digits) == _LAST_DIGITS
+        if has_enough_digits and not is_email_address and not is_random_key:  # a phone number, a CPF or a CNPJ
             return last_digits in self._all_digits or self._has_the_parts_of(last_digits)
         letters_and_digits = _letters_and_digits(key)
         return bool(letters_and_digits) and letters_and_digits in self._all_letters_and_digits
@@ -216,7 +222,9 @@ class Listing:
         The first line has the digits of all values in the order of the list, so that a number is also found if it is
         spread over several values. Each further line has the digits of one text, number or member name.
         """
-        return "\n".join([_digits(self._all_letters_and_digits), *map(_digits, self.all_texts)])
+        digits_of_all_values = _digits(self._all_letters_and_digits)
+        digits_of_each_text = [_digits(text) for text in self.all_texts]
+        return "\n".join([digits_of_all_values, *digits_of_each_text])
 
     @cached_property
     def hides_keys(self) -> bool:
@@ -224,7 +232,7 @@ class Listing:
 
         Only the texts at `key_at` count, where the profile says that keys are.
         """
-        return any(map(_is_masked_or_cut, self.values))
+        return any(_is_masked_or_cut(text) for text in self.values)
 
     def may_show_masked(self, key: str, before: Listing | None = None) -> bool:
         """True if a masked text of the list, such as `+55*******4321`, may be the key.
@@ -273,7 +281,7 @@ class Listing:
         `names` are the folded names (small letters, no separators) of the member and, before it, of the objects around
         it: `["page", "hasnext"]`.
         """
-        leads_to_next_part = any(map(_NEXT_PART.fullmatch, names))
+        leads_to_next_part = any(_NEXT_PART.fullmatch(name) for name in names)
         if leads_to_next_part:
             is_empty = value in (None, False, "", 0, {}, [])  # an empty `next` means that this is the last part
             return not is_empty
@@ -286,7 +294,9 @@ class Listing:
             return False
         if _NUMBER_OF_PAGES.fullmatch(own_name):
             return _number_of(value) > 1
-        return bool(_NUMBER_OF_KEYS.fullmatch(own_name)) and self._is_more_than_shown(value)
+        if _NUMBER_OF_KEYS.fullmatch(own_name):
+            return self._is_more_than_shown(value)
+        return False
 
     def _is_more_than_shown(self, value: Any) -> bool:
         """True if a value, such as that of `totalItems`, is a number greater than the number of keys in this list."""
@@ -298,9 +308,8 @@ class Listing:
 
         A key that is spread over several members, such as the two sides of an e-mail address, is whole in this text.
         """
-        return "".join(
-            _letters_and_digits(_written_out(value)) for _, value in self._leaves if _is_text_or_number(value)
-        )
+        texts = [_written_out(value) for _, value in self._leaves if _is_text_or_number(value)]
+        return "".join(_letters_and_digits(text) for text in texts)
 
     def _has_the_parts_of(self, number: str) -> bool:
         """True if members of one item, put together in any order, make up the end of a number.
@@ -386,7 +395,8 @@ def _values_with_holders(
     if is_in_an_item and isinstance(value, dict):
         holders = (*holders, value)
     if name == _ANY_ITEM and isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
+        items = value.values() if isinstance(value, dict) else value
+        for item in items:
             yield from _values_with_holders(item, further_parts, holders, is_in_an_item=True)
     elif isinstance(value, dict) and name in value:
         yield from _values_with_holders(value[name], further_parts, holders, is_in_an_item=is_in_an_item)
@@ -407,7 +417,8 @@ def _values_in_holders(holders: tuple[Any, ...], key: str, *, is_a_member: bool)
             if is_own_object or is_direct_member:
                 # An index of an array differs from key to key, so it is written as *.
                 names = [_ANY_ITEM if isinstance(part, int) else _with_placeholders(part, key) for part in path]
-                values.add(("/".join([str(depth), *names]), _with_placeholders(value, key)))
+                name_with_depth = "/".join([str(depth), *names])  # such as 0/status
+                values.add((name_with_depth, _with_placeholders(value, key)))
     return frozenset(values)
 
 
@@ -526,7 +537,8 @@ def _ends_with_parts(number: str, parts: set[str]) -> bool:
 def _number_of(value: Any) -> int:
     """A number, or a text of digits, as an integer; 0 for anything else. Used for members such as `total`."""
     text = str(value) if _is_text_or_number(value) else ""
-    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0  # no account has more keys than nine digits can say
+    is_count = re.fullmatch(r"[0-9]{1,9}", text) is not None  # no account has more keys than nine digits can say
+    return int(text) if is_count else 0
 
 
 _MOST_DIGITS = 40
@@ -555,7 +567,10 @@ def _letters_and_digits(text: str) -> str:
 
 def _is_the_key(value: Any, key: str) -> bool:
     """True if a value of the list is the key, in any punctuation and letter case."""
-    return _is_text_or_number(value) and bool(plain(key)) and plain(str(value)) == plain(key)
+    plain_key = plain(key)
+    if plain_key == "" or not _is_text_or_number(value):
+        return False
+    return plain(str(value)) == plain_key
 
 
 def _is_text_or_number(value: Any) -> bool:
