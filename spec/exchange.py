@@ -149,7 +149,8 @@ def computed_before_large_json_is_dropped(function: CachedFunction) -> CachedFun
 @cached_on_response
 def _read_small(response: Response) -> JsonText:
     """The parsed JSON of a body of at most SMALL bytes. It is stored with its response: it takes little memory."""
-    return read_json(response.content[0])
+    body, _ = response.content  # as it came, because only larger bodies are compressed
+    return read_json(body)
 
 
 @lru_cache(maxsize=16)  # an exchange is judged for all its requirements at once, so few bodies are in use at a time
@@ -207,11 +208,17 @@ class Response:
         """
         content, size_if_packed = self.content
         is_compressed = size_if_packed > 0
-        return zlib.decompressobj().decompress(content, LARGE) if is_compressed else content
+        if not is_compressed:
+            return content
+        return zlib.decompressobj().decompress(content, LARGE)
 
     def header(self, name: str) -> str:
         """The value of the first header of that name, in any letter case; the empty string if there is none."""
-        return next((value for key, value in self.headers if key.lower() == name.lower()), "")
+        wanted_name = name.lower()
+        for header_name, value in self.headers:
+            if header_name.lower() == wanted_name:
+                return value
+        return ""
 
     @property
     def media_type(self) -> str:
@@ -233,11 +240,14 @@ class Response:
             return JsonText(why_not_read=self.cut)
         if self.broken:
             return JsonText(error=self.broken)
-        if size_if_packed:  # a large body
+        is_large = size_if_packed > 0  # only a large body is compressed
+        if is_large:
             text = _read_large(content)
             self._compute_before_large_json_is_dropped()
             return text
-        return _read_medium(content) if len(content) > SMALL else _read_small(self)
+        if len(content) > SMALL:
+            return _read_medium(content)
+        return _read_small(self)
 
     def _compute_before_large_json_is_dropped(self) -> None:
         """Call each function with the decorator `computed_before_large_json_is_dropped` once, as the body was parsed.

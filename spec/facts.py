@@ -21,7 +21,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,8 @@ def merged_facts(answers: Iterable[Facts]) -> Facts:
     absences = set[Fact]()
     for pointer in {pointer for pointer, _ in union}:
         # {ABSENT} for an answer that has the object around the member, but not the member.
-        if any(_types_at(pointer, types) == {ABSENT} for types in types_of_answers):
+        some_answer_lacks_it = any(_types_at(pointer, types) == {ABSENT} for types in types_of_answers)
+        if some_answer_lacks_it:
             absences.add((pointer, ABSENT))
     return union | absences
 
@@ -135,7 +135,8 @@ def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[
     for pointer in sorted({*types_before, *types_after}):  # the answer as a whole, the empty pointer, comes first
         old_types = _types_that_matter(_types_at(pointer, types_before))
         new_types = _types_that_matter(_types_at(pointer, types_after))
-        contradict_each_other = bool(old_types and new_types) and old_types.isdisjoint(new_types)
+        both_are_known = bool(old_types) and bool(new_types)
+        contradict_each_other = both_are_known and old_types.isdisjoint(new_types)
         # A link such as `next` is a text on the first page of a list and absent on the last one. That is no change of
         # the service.
         if contradict_each_other and not _is_link_to_a_page(pointer, old_types | new_types):
@@ -153,8 +154,12 @@ def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
 
     def safe_name(part: str) -> str:
         """A part of a pointer, or `*` if it may be data. The empty part before the first slash is kept."""
-        is_safe = not part or (is_surely_no_data(part) and change(part) == part)
-        return part if is_safe else ANY
+        if part == "":
+            return part
+        if not is_surely_no_data(part):
+            return ANY
+        is_redacted = change(part) != part
+        return ANY if is_redacted else part
 
     safe_facts = set[Fact]()
     for pointer, type_name in facts:
@@ -180,7 +185,9 @@ def facts_as_text(facts: Facts) -> str:
             shown_pointers.append(pointer)
     inner_text = ", ".join(f"{pointer} {types_in_words(types[pointer])}" for pointer in shown_pointers)
     answer_text = types_in_words(types.get(ANSWER, ()))
-    return ": ".join(text for text in (answer_text, inner_text) if text)
+    if answer_text and inner_text:
+        return f"{answer_text}: {inner_text}"
+    return answer_text or inner_text
 
 
 def types_in_words(types: Iterable[str]) -> str:
@@ -263,7 +270,9 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
     """
     types = {_type_of(value) for value in values}
     if depth == 0:  # objects and arrays are not looked into
-        return {("", DEEP if type_name in _HOLDER_TYPES else type_name) for type_name in types}
+        if types & _HOLDER_TYPES:
+            types = (types - _HOLDER_TYPES) | {DEEP}
+        return {("", type_name) for type_name in types}
     facts = {("", type_name) for type_name in types}
     objects = [value for value in values if isinstance(value, dict)]
     items: list[Any] = []
@@ -284,10 +293,13 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     Members whose names may be data, such as names of people, are all under `*`. Pointers are relative to the member.
     """
     all_names = set[str]().union(*objects)
-    # One more than _MOST_NAMES shows already that there are too many: an answer may have tens of thousands.
-    names = set(islice(filter(is_surely_no_data, all_names), _MOST_NAMES + 1))
-    if len(names) > _MOST_NAMES:
-        names = set()  # the objects are keyed by data, so every member is under *
+    names = set[str]()
+    for name in all_names:
+        if is_surely_no_data(name):
+            names.add(name)
+        if len(names) > _MOST_NAMES:
+            names = set()  # the objects are keyed by data, so every member is under *
+            break  # because an answer may have tens of thousands of names
     values = defaultdict(list)
     for members in objects:
         for name, value in members.items():
@@ -308,14 +320,18 @@ def _type_of(value: object) -> str:
     if isinstance(value, str):
         if _DATE.fullmatch(value):
             return "date"
-        return "date and time" if _MOMENT.fullmatch(value) else "string"
+        if _MOMENT.fullmatch(value):
+            return "date and time"
+        return "string"
     if is_number(value):
         return "number"
     if value is None:
         return NULL
     if isinstance(value, bool):
         return "boolean"
-    return OBJECT if isinstance(value, dict) else ARRAY
+    if isinstance(value, dict):
+        return OBJECT
+    return ARRAY
 
 
 # -- names of members, which may be data ---------------------------------------------------------------------------

@@ -95,12 +95,19 @@ def operations_reached(method: str, path: str) -> frozenset[str]:
     """
     operation_ids = set[str]()
     for possible_path in _paths_as_servers_may_read(path):
-        at_path = [
-            operation for operation in operations().values() if _pattern_of(operation.path).fullmatch(possible_path)
-        ]
-        with_method = [operation for operation in at_path if operation.method == method.upper()]
-        operation_ids.update(operation.id for operation in with_method or at_path)
+        operations_at_path = _operations_at(possible_path)
+        with_method = [operation for operation in operations_at_path if operation.method == method.upper()]
+        # If no operation of the path has the method, all of them count.
+        operation_ids.update(operation.id for operation in with_method or operations_at_path)
     return frozenset(operation_ids)
+
+
+def _operations_at(path: str) -> list[Operation]:
+    """The documented operations whose path template fits this path, whatever their method.
+
+    For /v1/pix/keys/ac-1 they are `listPixKeys`, `registerPixKey` and `deletePixKey`.
+    """
+    return [operation for operation in operations().values() if _pattern_of(operation.path).fullmatch(path)]
 
 
 def path_parameters_reached(operation: str, path: str) -> frozenset[str]:
@@ -170,7 +177,8 @@ def _pattern_of(template: str) -> re.Pattern[str]:
     Letter case is ignored, because some servers ignore it.
     """
     # re.escape turns "{accountId}" into "\{accountId\}", which becomes one path segment of any characters.
-    return re.compile(re.sub(r"\\\{\w+\\}", "([^/]+)", re.escape(template)), re.IGNORECASE | re.DOTALL)
+    pattern = re.sub(r"\\\{\w+\\}", "([^/]+)", re.escape(template))
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
 _MOST_DECODINGS = 4

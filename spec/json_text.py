@@ -181,7 +181,11 @@ def texts_in(value: Any) -> Iterator[str]:
 
 def pointer(*path: str | int) -> str:
     """The JSON pointer of a path (RFC 6901): `pointer("data", "keys", 0)` is `/data/keys/0`."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+    text = ""
+    for part in path:
+        escaped_part = str(part).replace("~", "~0").replace("/", "~1")
+        text += "/" + escaped_part
+    return text
 
 
 def parts_of_pointer(pointer: str) -> list[str]:
@@ -202,8 +206,9 @@ def _parse(text: str, *, has_byte_order_mark: bool) -> JsonText:
         """The object with these members. Notes the names that two of the members have."""
         members = JsonObject(pairs)
         if len(members) < len(pairs):  # a name is repeated
-            times = Counter(name for name, _ in pairs)
-            repeated_names.extend(sorted(name for name in times if times[name] > 1))
+            times_by_name = Counter(name for name, _ in pairs)
+            names = [name for name, times in times_by_name.items() if times > 1]
+            repeated_names.extend(sorted(names))
         return members
 
     try:

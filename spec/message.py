@@ -58,9 +58,12 @@ class Message:
             else:
                 texts[name] = value
         number = texts.get("n", 0)  # the value of `n` chooses between singular and plural
-        template = translate(self.template, self.plural, number if isinstance(number, int) else 0)
-        # A template without values is final text: a brace in it is a brace, and no placeholder.
-        return template.format_map(texts) if texts else template
+        if not isinstance(number, int):
+            number = 0
+        template = translate(self.template, self.plural, number)
+        if not texts:  # a template without values is final text: a brace in it is a brace, and no placeholder
+            return template
+        return template.format_map(texts)
 
     def of(self, **values: Value) -> Message:
         """The same template with other values. The values of this message are dropped."""
@@ -71,7 +74,8 @@ class Message:
 
         The template is not changed: the suite wrote it, so it cannot hold a secret.
         """
-        return replace(self, values=tuple((name, changed(value, change)) for name, value in self.values))
+        changed_values = tuple((name, changed(value, change)) for name, value in self.values)
+        return replace(self, values=changed_values)
 
 
 Value = str | int | Date | Message
@@ -101,7 +105,8 @@ def joined(texts: Iterable[Text], link: str = "; ") -> Text:
 
     Empty texts and repeated ones are left out. A single text is returned as it is; without texts, an empty text.
     """
-    distinct = list(dict.fromkeys(text for text in texts if text))
+    texts_that_say_something = [text for text in texts if text]
+    distinct = list(dict.fromkeys(texts_that_say_something))  # without repeats, in the same order
     if not distinct:
         return ""
     if len(distinct) == 1:
@@ -120,7 +125,8 @@ def joined_reasons(reasons: Iterable[Text]) -> Text:
     distinct_reasons = list[Text]()
     for text, reason in reason_by_text.items():
         other_texts = [other_text for other_text in reason_by_text if other_text != text]
-        if not any(text in other_text for other_text in other_texts):
+        is_part_of_another = any(text in other_text for other_text in other_texts)
+        if not is_part_of_another:
             distinct_reasons.append(reason)
     return joined(distinct_reasons)
 
@@ -135,7 +141,8 @@ def joined_keeping_repeats(texts: Sequence[Text], link: str) -> Text:
         return texts[0] if texts else ""
     # "{part0}; {part1}; …": each text is the value of a placeholder, so that a language renders it for itself.
     parts = {f"part{number}": text for number, text in enumerate(texts)}
-    return say(link.join(f"{{{name}}}" for name in parts), **parts)
+    placeholders = ["{" + name + "}" for name in parts]
+    return say(link.join(placeholders), **parts)
 
 
 def texts_in_values(text: Text, within: str = "") -> Iterator[str]:
@@ -168,9 +175,13 @@ def changed(value: Value, change: Callable[[str], str]) -> Any:
     """
     if isinstance(value, Message):
         return value.map(change)
-    return change(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return change(value)
+    return value
 
 
 def _in_english(singular: str, plural: str, number: int) -> str:
     """The template in English, without a translation: the plural if there is one and the number is not 1."""
-    return plural if plural and number != 1 else singular
+    if plural and number != 1:
+        return plural
+    return singular
