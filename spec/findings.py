@@ -114,7 +114,10 @@ class Finding:
         return say_many(
             "{finding} ({n} time with --seed={seed}, smallest: exchange {number})",
             "{finding} ({n} times with --seed={seed}, smallest: exchange {number})",
-            **{"finding": text, "n": self.times, "seed": self.seed, "number": self.exchanges[0]},
+            finding=text,
+            n=self.times,
+            seed=self.seed,
+            number=self.exchanges[0],
         )
 
     @property
@@ -140,9 +143,13 @@ class Finding:
         The placeholder {at} is replaced by the JSON pointers of the finding.
         """
         template = templates()[self.code][part]
-        parameters = (*self.parameters, ("at", ", ".join(self.pointers)))
-        needed = [(name, value) for name, value in parameters if f"{{{name}}}" in template]
-        return Message(template, tuple(needed))
+        parameters: list[tuple[str, Value]] = [*self.parameters, ("at", ", ".join(self.pointers))]
+        parameters_of_template = []
+        for name, value in parameters:
+            placeholder = "{" + name + "}"
+            if placeholder in template:
+                parameters_of_template.append((name, value))
+        return Message(template, tuple(parameters_of_template))
 
 
 MOST_POINTERS = 100
@@ -235,7 +242,8 @@ class Judgement:
     @property
     def message(self) -> Text:
         """The sentences of the findings; or, if the requirement does not deviate, the reason for this conclusion."""
-        return joined(finding.statement for finding in self.findings) or self.why
+        sentences = [finding.statement for finding in self.findings]
+        return joined(sentences) or self.why
 
 
 def holds(*exchanges: Exchange, why: Text = "") -> Judgement:
@@ -252,10 +260,12 @@ def deviates(findings: Finding | Iterable[Finding], *exchanges: Exchange) -> Jud
         findings = [findings]
     # An exchange without a number was not sent, so no report has it.
     numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
-    with_exchanges = tuple(
-        finding if finding.exchanges else replace(finding, exchanges=numbers) for finding in findings
-    )
-    return Judgement(Conclusion.DEVIATES, exchanges, with_exchanges)
+    findings_with_exchanges = []
+    for deviation in findings:
+        names_exchanges = deviation.exchanges != ()
+        with_exchanges = deviation if names_exchanges else replace(deviation, exchanges=numbers)
+        findings_with_exchanges.append(with_exchanges)
+    return Judgement(Conclusion.DEVIATES, exchanges, tuple(findings_with_exchanges))
 
 
 def inconclusive(why: Text, *exchanges: Exchange) -> Judgement:

@@ -117,10 +117,13 @@ def answer_without_body(response: Response) -> str:
     parts = [str(response.status)]
     if response.media_type:
         parts.append(media_type_for_report(response.media_type))
-    values = {name: response.header(name) for name in _HEADERS_OF_A_REFUSAL}
-    headers = "; ".join(f"{name}: {_header_in_words(name, value)}" for name, value in values.items() if value)
+    headers = []
+    for name in _HEADERS_OF_A_REFUSAL:
+        value = response.header(name)
+        if value:
+            headers.append(f"{name}: {_header_in_words(name, value)}")
     if headers:
-        parts.append(f"[{headers}]")
+        parts.append(f"[{'; '.join(headers)}]")
     return " ".join(parts)
 
 
@@ -138,8 +141,11 @@ def _header_in_words(name: str, value: str) -> str:
     """
     if name != "WWW-Authenticate":
         return "present"
-    scheme_in_answer = value.partition(" ")[0].casefold()
-    return next((scheme for scheme in _SCHEMES if scheme.casefold() == scheme_in_answer), "another scheme")
+    scheme_in_answer = value.split(" ")[0]
+    for scheme in _SCHEMES:
+        if scheme.casefold() == scheme_in_answer.casefold():
+            return scheme
+    return "another scheme"
 
 
 # -- which answers are the same --------------------------------------------------------------------------------------
@@ -169,11 +175,13 @@ def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
     Of a large body the words of its start are compared one by one, and the rest as a whole. False if an answer is
     missing.
     """
-    exchanges = (exchange, *references)
-    fingerprints = [_fingerprint_of(answered, answered.response) for answered in exchanges if answered.response]
-    is_unanswered = len(fingerprints) < len(exchanges)
+    fingerprints = []
+    for compared in (exchange, *references):
+        if compared.response is None:
+            return False
+        fingerprints.append(_fingerprint_of(compared, compared.response))
     heads = {fingerprint[:_HEAD_OF_A_FINGERPRINT] for fingerprint in fingerprints}
-    if is_unanswered or len(heads) > 1:
+    if len(heads) > 1:
         return False
     # The fingerprints are compared element by element, such as the third word of each body. An element may differ only
     # where the references differ from each other. If a fingerprint is shorter than the others, its missing elements are
@@ -197,8 +205,8 @@ def is_answered_like_each(exchange: Exchange, others: Iterable[Exchange]) -> boo
 def _fingerprint_of(exchange: Exchange, response: Response) -> _Fingerprint:
     """The fingerprint of an answer: status, media type, code and words of the body, by which answers are compared.
 
-    The fingerprint of a short answer is stored with its exchange, because most answers are compared with several
-    others. Those of long answers would take too much memory.
+    `response` is the response of the exchange. The fingerprint of a short answer is stored with its exchange, because
+    most answers are compared with several others. The fingerprints of long answers would take too much memory.
     """
     if response.size > _MOST_BYTES_WITH_A_STORED_FINGERPRINT:
         return _make_fingerprint(exchange, response)

@@ -46,12 +46,13 @@ def id_is_the_code_that_was_sent(exchange: Exchange) -> Finding | None:
 def document_is_masked(exchange: Exchange) -> Finding | None:
     """The tax document of the counterparty is partly masked."""
     document = text_in(exchange, "document")
-    digits = sum(map(str.isdigit, document))  # the report names their number, and never the digits
+    digits = [character for character in document if character.isdigit()]
+    number_of_digits = len(digits)  # the report names the number, and never the digits
     if is_fully_visible(document):
-        return _finding_on("document", "document-clear", exchange, digits=digits)
+        return _finding_on("document", "document-clear", exchange, digits=number_of_digits)
     # 01234567890 was stored as a number and became 1234567890. All its digits but the zeros are visible.
     if lacks_leading_zeros(document):
-        return _finding_on("document", "document-zeros", exchange, digits=digits)
+        return _finding_on("document", "document-zeros", exchange, digits=number_of_digits)
     # The document is masked. But an undocumented member of the answer may show it in full.
     leaves = dict(leaves_of(json_in(exchange)))  # values that hold no other value, by their path
     data_name = spelling_of(envelope_in(exchange), "data")
@@ -64,9 +65,12 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     documented_paths = {(data_name, name) for name in names_in(exchange)}
     pointers_to_document = []
     for path, value in leaves.items():
-        if path not in documented_paths and shows_document_in_full(str(value), masked_document=document):
+        is_undocumented = path not in documented_paths
+        if is_undocumented and shows_document_in_full(str(value), masked_document=document):
             pointers_to_document.append(pointer(*path))
-    return finding("document-visible", *pointers_to_document) if pointers_to_document else None
+    if not pointers_to_document:
+        return None
+    return finding("document-visible", *pointers_to_document)
 
 
 @rule("executePix.document.partly")
@@ -91,20 +95,26 @@ def type_is_a_key_type(exchange: Exchange) -> Finding | None:
 @rule("executePix.type.example")
 def type_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field type of the execution result: PHONE."""
-    return None if text_in(exchange, "type") == "PHONE" else _finding_on("type", "type-not-PHONE", exchange)
+    if text_in(exchange, "type") == "PHONE":
+        return None
+    return _finding_on("type", "type-not-PHONE", exchange)
 
 
 @rule("executePix.status.example")
 def status_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field status of the execution result: DONE."""
-    return None if text_in(exchange, "status") == "DONE" else _finding_on("status", "status-not-DONE", exchange)
+    if text_in(exchange, "status") == "DONE":
+        return None
+    return _finding_on("status", "status-not-DONE", exchange)
 
 
 @rule("executePix.error.example")
 def error_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field error of a successful execution result: null."""
     _, error = member_in(data_in(exchange), "error")
-    return None if error is None else _finding_on("error", "error-not-null", exchange, type=type_of(error))
+    if error is None:
+        return None
+    return _finding_on("error", "error-not-null", exchange, type=type_of(error))
 
 
 # -- the key registration result -----------------------------------------------------------------------------------
@@ -135,7 +145,9 @@ def success_is_in_lower_case(exchange: Exchange) -> Finding | None:
 @rule("registerPixKey.Success.example")
 def success_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field Success of the key registration result: the text true."""
-    return None if _success_in_lower_case(exchange) == "true" else _finding_on("Success", "success-not-true", exchange)
+    if _success_in_lower_case(exchange) == "true":
+        return None
+    return _finding_on("Success", "success-not-true", exchange)
 
 
 def _success_in_lower_case(exchange: Exchange) -> str:
@@ -153,8 +165,10 @@ def names_start_with_a_capital(exchange: Exchange) -> Finding | None:
     if not names:
         raise InconclusiveError("no documented field")
     wrong_names = [name for name in names if not name[:1].isupper()]
+    if not wrong_names:
+        return None
     pointers = [pointer_to(data_in, name, exchange) for name in wrong_names]
-    return finding("lower-case-names", *pointers, names=names_for_message(wrong_names)) if wrong_names else None
+    return finding("lower-case-names", *pointers, names=names_for_message(wrong_names))
 
 
 @rule("registerPixKey.Key.matches")
@@ -215,7 +229,9 @@ def key_of_the_example(exchange: Exchange) -> Finding | None:
     if b'"RANDOM"' not in exchange.request.body:  # the example is about a RANDOM key
         raise InconclusiveError("no result for a RANDOM key")
     _, key = member_in(data_in(exchange), "Key")
-    return None if key is None else _finding_on("Key", "key-not-null", exchange, type=type_of(key))
+    if key is None:
+        return None
+    return _finding_on("Key", "key-not-null", exchange, type=type_of(key))
 
 
 def _finding_on(field: str, code: str, exchange: Exchange, **parameters: Value) -> Finding:

@@ -28,7 +28,9 @@ def robustness_of(operation: str) -> list[str]:
 
     None for an undocumented path, whose operation is the empty text.
     """
-    return [f"{operation}.{end_of_id}" for end_of_id in ROBUSTNESS] if operation else []
+    if operation == "":
+        return []
+    return [f"{operation}.{end_of_id}" for end_of_id in ROBUSTNESS]
 
 
 _CODES_OF_FAILURES = {FailureKind.DROPPED: "dropped", FailureKind.NOT_HTTP: "not-http"}
@@ -84,13 +86,21 @@ def never_answered(operation: str, exchanges: Iterable[Exchange]) -> list[Exchan
     """
     exchanges = list(exchanges)
     requests = [exchange for exchange in exchanges if exchange.operation == operation]
-    all_timed_out = all(exchange.failure and exchange.failure.kind is FailureKind.TIMEOUT for exchange in requests)
+    all_timed_out = all(_timed_out(exchange) for exchange in requests)
     if operation == "executePix" or len(requests) < _FEWEST_TIMEOUTS or not all_timed_out:
         return []
     first_end = min(exchange.started + exchange.elapsed_s for exchange in requests)
-    service_still_answers = any(exchange.response and exchange.started >= first_end for exchange in exchanges)
+    answered_exchanges = [exchange for exchange in exchanges if exchange.response]
+    service_still_answers = any(exchange.started >= first_end for exchange in answered_exchanges)
     one_was_alone = any(exchange.was_alone for exchange in requests)
-    return requests if service_still_answers and one_was_alone else []
+    if service_still_answers and one_was_alone:
+        return requests
+    return []
+
+
+def _timed_out(exchange: Exchange) -> bool:
+    """True if the request got no answer in time."""
+    return exchange.failure is not None and exchange.failure.kind is FailureKind.TIMEOUT
 
 
 def _pointers_to_traces(response: Response) -> list[str]:
@@ -98,8 +108,10 @@ def _pointers_to_traces(response: Response) -> list[str]:
 
     If the body is no JSON, the only pointer is the empty one, which leads to the whole body.
     """
-    leaves = leaves_of(response.json.value)  # values that hold no other value, with their paths
-    pointers = [pointer(*path) for path, value in leaves if isinstance(value, str) and _has_a_trace(value)]
+    pointers = []
+    for path, value in leaves_of(response.json.value):  # values that hold no other value, with their paths
+        if isinstance(value, str) and _has_a_trace(value):
+            pointers.append(pointer(*path))
     return pointers or [""]
 
 
@@ -112,11 +124,8 @@ def _response_in(exchange: Exchange) -> Response:
 
 def request_in_words(exchange: Exchange) -> Message:
     """Validity and method of the request, in words for a finding: `an invalid request (POST)`."""
-    return say(
-        "{request} ({method})",
-        request=say("a valid request") if exchange.expects_success else say("an invalid request"),
-        method=exchange.request.method,
-    )
+    validity = say("a valid request") if exchange.expects_success else say("an invalid request")
+    return say("{request} ({method})", request=validity, method=exchange.request.method)
 
 
 # -- stack traces -------------------------------------------------------------------------------------------------

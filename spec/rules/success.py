@@ -43,8 +43,8 @@ _WHOLE_BODY = ""
 @rule("*.status")
 def status(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} has status 200."""
-    got = successful_response(exchange).status
-    return None if got == 200 else finding("status", status=got)
+    status_in_answer = successful_response(exchange).status
+    return None if status_in_answer == 200 else finding("status", status=status_in_answer)
 
 
 @rule("*.json")
@@ -60,10 +60,12 @@ def strict_json(exchange: Exchange) -> Finding | None:
 def media_type(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} has a JSON media type in its Content-Type."""
     json_in(exchange)  # raises InconclusiveError if the body is no JSON: then another rule reports it
-    got = successful_response(exchange).media_type
-    if got == "application/json" or got.endswith("+json"):
+    type_in_answer = successful_response(exchange).media_type
+    if type_in_answer == "application/json" or type_in_answer.endswith("+json"):
         return None
-    return finding("media-type", type=media_type_for_report(got) if got else say("none"))
+    if type_in_answer == "":
+        return finding("media-type", type=say("none"))
+    return finding("media-type", type=media_type_for_report(type_in_answer))
 
 
 @rule("*.json.unique")
@@ -73,8 +75,9 @@ def unique_names(exchange: Exchange) -> Finding | None:
     text = successful_response(exchange).json
     if not text.repeated:
         return None
-    paths = islice(_paths_to_members(frozenset(text.repeated), text.value), MOST_POINTERS)
-    pointers = dict.fromkeys(pointer(*path) for path in paths)
+    paths = _paths_to_members(frozenset(text.repeated), text.value)
+    first_paths = islice(paths, MOST_POINTERS)  # a body may have thousands, and no reader looks at all of them
+    pointers = dict.fromkeys(pointer(*path) for path in first_paths)  # without repeats
     return finding("repeated-names", *pointers, names=names_for_message(list(text.repeated)))
 
 
@@ -93,7 +96,8 @@ def _paths_to_members(names: frozenset[str], value: object) -> Iterator[JsonPath
 def no_byte_order_mark(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} does not start with a byte order mark."""
     json_in(exchange)  # raises InconclusiveError if the body is no JSON: then another rule reports it
-    return finding("byte-order-mark", _WHOLE_BODY) if successful_response(exchange).json.byte_order_mark else None
+    begins_with_mark = successful_response(exchange).json.byte_order_mark
+    return finding("byte-order-mark", _WHOLE_BODY) if begins_with_mark else None
 
 
 @rule("*.envelope.object")
@@ -129,8 +133,9 @@ def code_of_the_example(exchange: Exchange) -> Finding | None:
 @rule("*.envelope.result")
 def result_in_data(exchange: Exchange) -> Finding | None:
     """The field data in the envelope of the {request} response is the {result}."""
-    # One documented field in `data` is enough: other rules report fields that are missing.
-    return None if names_in(exchange) else finding("no-result", pointer_to(envelope_in, "data", exchange))
+    if names_in(exchange):  # one documented field in `data` is enough: other rules report fields that are missing
+        return None
+    return finding("no-result", pointer_to(envelope_in, "data", exchange))
 
 
 @rule("*.fields.extra")
@@ -141,11 +146,14 @@ def no_other_fields(exchange: Exchange) -> Finding | None:
     for read_object, fields in ((data_in, operation.result), (envelope_in, operation.envelope)):
         # Names are compared without letter case and separators, because another rule reports a misspelled field.
         documented = {folded(field.name) for field in fields}
-        other_fields += [(read_object, name) for name in read_object(exchange) if folded(name) not in documented]
+        for name in read_object(exchange):
+            if folded(name) not in documented:
+                other_fields.append((read_object, name))
     if not other_fields:
         return None
+    names = [name for _, name in other_fields]
     pointers = [pointer_to(read_object, name, exchange) for read_object, name in other_fields[:MOST_POINTERS]]
-    return finding("other-fields", *pointers, names=names_for_message([name for _, name in other_fields]))
+    return finding("other-fields", *pointers, names=names_for_message(names))
 
 
 # -- documented fields --------------------------------------------------------------------------------------------
@@ -180,8 +188,8 @@ def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
             is_in_envelope = bool(middle_parts)  # ["envelope"], or nothing for a field of data
             read_object = envelope_in if is_in_envelope else data_in
             documented = operation.envelope if is_in_envelope else operation.result
-            field = {field.name: field for field in documented}[field_name]
-            RULES[requirement_id] = partial(function, read_object, field)
+            fields_by_name = {field.name: field for field in documented}
+            RULES[requirement_id] = partial(function, read_object, fields_by_name[field_name])
         return function
 
     return register

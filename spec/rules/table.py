@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Mapping
-from itertools import islice
 from typing import Any
 
 from spec.answers import answer_in_words, data_of, is_judged_as_success, member_named
@@ -116,8 +115,13 @@ def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
 def names_in(exchange: Exchange) -> list[str]:
     """Names of the documented fields that are in `data` of the answer, as the answer spells them."""
     data = data_in(exchange)
-    members = [member_named(data, field.name) for field in operations()[exchange.operation].result]
-    return [name_in_answer for name_in_answer, _ in filter(None, members)]  # None for a field that is missing
+    names = []
+    for field in operations()[exchange.operation].result:
+        member = member_named(data, field.name)
+        if member is not None:
+            name_in_answer, _ = member
+            names.append(name_in_answer)
+    return names
 
 
 def text_in(exchange: Exchange, name: str) -> str:
@@ -171,9 +175,12 @@ def names_for_message(names: list[str]) -> Text:
     Only names that are surely no data are shown, and the others are counted. A service may use data as names: the name
     of a person, as in {"Maria Silva": 10}, or an account.
     """
-    shown_names = list(islice(filter(is_surely_no_data, names), _MOST_NAMED))
+    names_without_data = [name for name in names if is_surely_no_data(name)]
+    shown_names = names_without_data[:_MOST_NAMED]
     number_of_others = len(names) - len(shown_names)
     if not shown_names:
         return say("{n} members whose names may be data", n=number_of_others)
     text = ", ".join(shown_names)
-    return say("{names} and {n} more", names=text, n=number_of_others) if number_of_others else text
+    if number_of_others == 0:
+        return text
+    return say("{names} and {n} more", names=text, n=number_of_others)

@@ -135,7 +135,7 @@ def is_fully_visible(document: str) -> bool:
     # 11 or 14 digits with signs between all of them, as 1*2*3*…, are as visible as digits without signs.
     if _DIGIT_BY_DIGIT.fullmatch(text) or _shows_all_between_masks(text):
         return True
-    return any(map(_is_the_document, _candidates(text)))
+    return any(_is_the_document(candidate) for candidate in _candidates(text))
 
 
 def lacks_leading_zeros(document: str) -> bool:
@@ -163,7 +163,8 @@ def shows_document_in_full(text: str, masked_document: str) -> bool:
     mask = _normalized(masked_document)
     plain_text = _normalized(text)
     characters = _alphanumeric(plain_text)
-    if not all(part in characters for part in _visible_parts(mask)):  # a quick check before the slow one
+    has_all_visible_parts = all(part in characters for part in _visible_parts(mask))
+    if not has_all_visible_parts:  # a quick check before the slow one
         return False
     likely_documents = [candidate for candidate in _candidates(plain_text) if candidate.likelihood > 0]
     # The mask must show at least four characters that agree, because fewer may agree by chance.
@@ -172,7 +173,8 @@ def shows_document_in_full(text: str, masked_document: str) -> bool:
 
 def is_fully_masked(document: str) -> bool:
     """True if nothing of the document is visible: no digit, and no letter except X, which may be a sign of a mask."""
-    return not any(character.isalnum() and character not in "xX" for character in document)
+    letters_and_digits = [character for character in document if character.isalnum()]
+    return set(letters_and_digits).issubset("xX")
 
 
 @lru_cache(10_000)  # the same field is read by several rules
@@ -185,10 +187,11 @@ def _normalized(document: str) -> str:
     without_markup = re.sub(r"<[^<>]*>", "", html.unescape(document[:_MOST_CHARACTERS_WITH_MARKUP]))
     with_one_sign = without_markup.replace("…", "*")  # NFKC would make three dots of this one sign
     text = unicodedata.normalize("NFKC", with_one_sign).upper()
-    visible = (character for character in text if unicodedata.category(character) not in _INVISIBLE)
+    visible = [character for character in text if unicodedata.category(character) not in _INVISIBLE]
     # Digits of other scripts, such as Arabic ones, become 0 to 9. Other characters are kept.
     text = "".join(str(unicodedata.decimal(character, character)) for character in visible)
-    return " ".join(_LABEL.sub(" ", text).split())[:_MOST_CHARACTERS]
+    words = _LABEL.sub(" ", text).split()
+    return " ".join(words)[:_MOST_CHARACTERS]
 
 
 _INVISIBLE = ("Cf", "Mn", "Me")
@@ -209,7 +212,8 @@ def _candidates(text: str) -> Iterator[_Candidate]:
             groups = re.findall("[0-9A-Z]+", written)
             # A document is written as one group, or in groups of up to nine characters. A group of ten or more beside
             # another group is a number beside another number.
-            is_one_number = len(groups) == 1 or max(map(len, groups)) < 10
+            longest_group = max(groups, key=len)
+            is_one_number = len(groups) == 1 or len(longest_group) < 10
             # An X hides a character, except in a CNPJ with letters, which may have an X of its own.
             hides_nothing = "X" not in characters or cnpj.is_valid(characters)
             if is_one_number and hides_nothing:
@@ -339,16 +343,16 @@ def _points_of_mask(mask: str, characters: str) -> int:
     | `***000***`, whatever its length | _DISAGREES, because the characters do not have its parts in this order |
     """
     parts = _visible_parts(mask)
-    count = sum(map(len, parts))
+    number_visible = len("".join(parts))
     pattern = _mask_as_pattern(mask)  # a dot for each hidden character
     if len(pattern) == len(characters):
-        return count if re.fullmatch(pattern, characters) else _DISAGREES
+        return number_visible if re.fullmatch(pattern, characters) else _DISAGREES
     parts_in_order = ".*".join(parts)
     first_is_visible = not pattern.startswith(".")
     last_is_visible = not pattern.endswith(".")
     fits_at_end = last_is_visible and re.search(f"{parts_in_order}$", characters)
     fits_at_start = first_is_visible and re.match(parts_in_order, characters)
     if fits_at_end or fits_at_start:
-        return count
+        return number_visible
     fits_somewhere = re.search(parts_in_order, characters)
-    return count - _MAY_FIT_BY_CHANCE if fits_somewhere else _DISAGREES
+    return number_visible - _MAY_FIT_BY_CHANCE if fits_somewhere else _DISAGREES
