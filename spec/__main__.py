@@ -43,7 +43,8 @@ def page() -> Iterator[str]:
     # `groupby`, which joins only neighbours, finds each section once.
     for heading, requirements_below in groupby(all_requirements, key=lambda requirement: requirement.heading):
         yield f"\n## {heading}\n\n| requirement | level | text | where |\n|---|---|---|---|"
-        yield from map(_row, requirements_below)
+        for requirement in requirements_below:
+            yield _row(requirement)
 
 
 def _row(requirement: Requirement) -> str:

@@ -200,7 +200,8 @@ def is_page(response: Response) -> bool:
         return False
     has_type_of_a_page = response.media_type in ("text/html", "application/xhtml+xml")
     begins_with_a_tag = response.start[:200].lstrip().startswith(b"<")  # after at most 200 blanks
-    if not (has_type_of_a_page or begins_with_a_tag):
+    looks_like_a_page = has_type_of_a_page or begins_with_a_tag
+    if not looks_like_a_page:
         return False
     return bool(json_error(response))  # an answer in JSON is no page, whatever its media type says
 
@@ -400,7 +401,8 @@ def _objects_in_texts(response: Response) -> Iterator[Response]:
 def _objects_in_text(text: str) -> Iterator[str]:
     """Each JSON object in a text, as the piece of text that it is. Objects inside other objects are not given."""
     end_of_last_object = 0
-    for brace in islice(re.finditer("{", text), _MOST_BEGINS_OF_OBJECTS):
+    braces = re.finditer("{", text)
+    for brace in islice(braces, _MOST_BEGINS_OF_OBJECTS):  # the first braces
         start = brace.start()
         if start < end_of_last_object:  # this brace is inside the last object
             continue
@@ -537,7 +539,8 @@ def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
         in_data += [members for members in _objects(data_of(answer)) if _is_part_of_execution_result(members)]
         anywhere += [members for members in _objects(answer.json.value) if _names_a_counterparty(members)]
     if response.json.error:  # the body may be XML: its elements are read as the members of one object
-        elements = JsonObject(_ELEMENT.findall(response.start.decode("utf-8", "replace")))
+        text = response.start.decode("utf-8", "replace")
+        elements = JsonObject(_ELEMENT.findall(text))  # pairs of a name and a text
         if _names_a_counterparty(elements):
             anywhere.append(elements)
     return [*in_data, *anywhere]

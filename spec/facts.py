@@ -115,10 +115,11 @@ def updated_facts(was: Facts, now: Facts) -> Facts:
     new_types = _types_by_pointer(now)
     for pointer, type_name in sorted(was):  # so that an object or array comes before its members and items
         holder = _holder_of(pointer)
-        holder_exists = holder == ANSWER or (holder, OBJECT) in current or (holder, ARRAY) in current
+        is_object_or_array = (holder, OBJECT) in current or (holder, ARRAY) in current
+        holder_exists = holder == ANSWER or is_object_or_array
         # Null alone does not count as an answer, because a member of any type may be null.
-        is_answered_now = bool(_types_that_matter(_types_at(pointer, new_types)))
-        if holder_exists and not is_answered_now:
+        types_now = _types_that_matter(_types_at(pointer, new_types))
+        if holder_exists and not types_now:
             current.add((pointer, type_name))
     return frozenset(current)
 
@@ -389,8 +390,10 @@ def is_surely_no_data(name: str) -> bool:
         return False
     words = words_of(name)
     longer_words = [word for word in words if len(word) > 1]
-    has_few_single_letters = len(words) - len(longer_words) < 2  # `xTotal` has one; with more it may be an identifier
-    return bool(longer_words) and has_few_single_letters and _ORDINARY_WORDS.issuperset(longer_words)
+    number_of_single_letters = len(words) - len(longer_words)
+    if not longer_words or number_of_single_letters > 1:  # `xTotal` has one; with more it may be an identifier
+        return False
+    return _ORDINARY_WORDS.issuperset(longer_words)
 
 
 def is_plain_value(text: str) -> bool:

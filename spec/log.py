@@ -99,8 +99,9 @@ class Log:
         They are the requests that scenarios (functions that send requests for a purpose) sent. If `generator` is given,
         such as "sequences", they are the requests that were generated under this name instead.
         """
-        valid = [exchange for exchange in self._exchanges if exchange.valid and exchange.operation == operation]
-        return [exchange for exchange in self._not_superseded(valid) if exchange.generator == generator]
+        of_operation = [exchange for exchange in self._exchanges if exchange.operation == operation]
+        of_generator = [exchange for exchange in of_operation if exchange.generator == generator]
+        return self._not_superseded([exchange for exchange in of_generator if exchange.valid])
 
     def sent_by_scenarios(self, operation: str | None = None) -> list[Exchange]:
         """The requests that scenarios sent to an operation (to any operation if it is None).

@@ -87,7 +87,8 @@ def is_refused(exchange: Exchange) -> bool:
     kind = refusal_kind(response)
     if kind is not None:
         return kind is not RefusalKind.SIZE
-    is_declined = exchange.operation == "registerPixKey" and carries_result(exchange) and not registered(exchange)
+    has_registration_result = exchange.operation == "registerPixKey" and carries_result(exchange)
+    is_declined = has_registration_result and not registered(exchange)
     return is_page(response) or is_declined
 
 
@@ -271,6 +272,7 @@ def _parts_of_path(exchange: Exchange) -> list[str]:
     """
     path = urlsplit(exchange.request.url).path
     parts = [path, *path.split("/")]
-    encoded_and_decoded = {*parts, *map(unquote, parts)}
+    decoded_parts = [unquote(part) for part in parts]
+    encoded_and_decoded = {*parts, *decoded_parts}
     long_parts = [part for part in encoded_and_decoded if len(part) >= _SHORTEST_PART]
     return sorted(long_parts, key=len, reverse=True)

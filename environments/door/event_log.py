@@ -130,7 +130,7 @@ class EventLog:
 
         Raises JournalError if the file cannot be read.
         """
-        events = map(event_in, self._lines())
+        events = [event_in(line) for line in self._lines()]
         return [event for event in events if event is not None]
 
     @as_journal_error()

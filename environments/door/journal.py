@@ -460,7 +460,9 @@ def _may_hide_an_execution(response: Response, *, is_refusal: bool) -> bool:
     is_cut_by_suite = response.json.why_not_read
     if is_cut_by_suite:
         return True
-    return is_refusal and (may_have_unread_result(response) or says_done_in_words(response))
+    if not is_refusal:
+        return False
+    return may_have_unread_result(response) or says_done_in_words(response)
 
 
 def _outcome_with_wrong_token(exchange: Exchange, response: Response) -> Outcome:

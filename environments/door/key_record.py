@@ -134,12 +134,13 @@ class KeyRecord(EventLog):
         """
         if old_event is None or old_event["event"] == GONE:
             return False
+        is_of_another_run = old_event.get("run") != self.run
         this_run_has_a_name = self.run != ""
-        if value_is_unknown and this_run_has_a_name and old_event.get("run") != self.run:
+        if value_is_unknown and this_run_has_a_name and is_of_another_run:
             return True
-        same_key = new_event["digest"] == old_event["digest"]
-        same_service = new_event["address"] == old_event.get("address")
-        return not (same_key and same_service)
+        is_of_another_key = new_event["digest"] != old_event["digest"]
+        is_of_another_service = new_event["address"] != old_event.get("address")
+        return is_of_another_key or is_of_another_service
 
     def _events_at_this_address(self) -> list[Event]:
         """The events (what became of a key) at the address (`base_url`) that this run tests.

@@ -166,11 +166,12 @@ def presence_of(key: RunKey, value: str, listing: Listing, before: Listing | Non
     A key of the profile (the settings of a run) belongs to a person. For it the comparison is loose, such as by the
     last eight digits of a phone number, because the run must not delete a key that existed before.
     """
-    is_shown = listing.shows(value)
+    if listing.shows(value):
+        return Presence(is_shown=True, is_absent=False, may_be_shown=True)
     return Presence(
-        is_shown,
-        is_absent=not is_shown and not listing.may_show_masked(value, before),
-        may_be_shown=is_shown or (key.is_of_profile and listing.may_show(value)),
+        is_shown=False,
+        is_absent=not listing.may_show_masked(value, before),
+        may_be_shown=key.is_of_profile and listing.may_show(value),
     )
 
 
@@ -211,9 +212,9 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     # nothing, an invalid request for such a key is not followed up either. A status from 500 on is no clear refusal:
     # the service may have failed after it registered the key.
     is_invalid_on_sandbox = is_sandbox and not exchange.valid
-    no_list_can_show_it = key.value is None and (key.is_at_synthetic_account or is_invalid_on_sandbox)
+    is_not_followed_up = key.is_at_synthetic_account or is_invalid_on_sandbox
     is_clear_refusal = exchange.response.status < 500
-    if no_list_can_show_it and is_clear_refusal:
+    if key.value is None and is_not_followed_up and is_clear_refusal:
         return KeyState.GONE
     return KeyState.REFUSED
 
@@ -368,4 +369,5 @@ def may_be_stored_as(key: RunKey, text: str) -> bool:
     plain_text = plain(text)
     is_long_enough = len(plain_text) >= _SHORTEST_CUT_KEY  # a shorter text may be the beginning of another run's key
     is_cut = is_long_enough and plain_key.startswith(plain_text)
-    return both_are_synthetic and (plain_key == plain_text or is_cut)
+    differs_at_most_in_punctuation = plain_key == plain_text
+    return both_are_synthetic and (differs_at_most_in_punctuation or is_cut)

@@ -237,9 +237,10 @@ class Budget:
                 by_valid_bodies += number_of_transfers
         equal_part = (limit - by_valid_bodies) // max(1, len(self._operations_with_equal_parts))
         # An operation has no part if `divide_transfers` was not called, or did not name it.
-        has_no_equal_part = operation not in self._operations_with_equal_parts
+        has_equal_part = operation in self._operations_with_equal_parts
         by_invalid_bodies = counted[operation, False]
-        return transfers_left > 0 and (has_no_equal_part or by_invalid_bodies < equal_part)
+        equal_part_is_used_up = has_equal_part and by_invalid_bodies >= equal_part
+        return transfers_left > 0 and not equal_part_is_used_up
 
     @contextmanager
     def counting_transfer(self, sending: Sending) -> Iterator[None]:
@@ -317,4 +318,4 @@ def _cannot_prepare_transfer(sending: Sending) -> bool:
     body = read_json(sending.plain_request.body).value
     if not isinstance(body, dict) or not body:
         return True
-    return any(value is None or isinstance(value, bool | dict | list) for value in body.values())
+    return any(isinstance(value, bool | dict | list | None) for value in body.values())

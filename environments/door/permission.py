@@ -104,7 +104,8 @@ class Permission:
         if with_token:
             return False
         known_codes = self._readings_of_known_codes()
-        return all(code in known_codes or SYNTHETIC_PREFIX in code for code in codes_reached)
+        other_codes = codes_reached - known_codes
+        return all(SYNTHETIC_PREFIX in code for code in other_codes)
 
     def _readings_of_known_codes(self) -> set[str]:
         """Every text that a server may read as the transaction code if the path has a known code.

@@ -121,9 +121,10 @@ def _is_refused(with_token: Exchange, with_wrong_token: Exchange) -> bool:
     A service may refuse tokens with another status, such as 403, so the answer to a wrong token is compared.
     """
     refusal = _refusal_of_the_caller(with_token)
-    refusal_of_wrong_token = _refusal_of_the_caller(with_wrong_token)
+    if refusal is None:
+        return False
     is_401 = refusal is RefusalKind.TOKEN
-    return refusal is not None and (is_401 or refusal is refusal_of_wrong_token)
+    return is_401 or refusal is _refusal_of_the_caller(with_wrong_token)
 
 
 def _refusal_of_the_caller(exchange: Exchange) -> RefusalKind | None:

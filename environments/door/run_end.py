@@ -90,9 +90,12 @@ class RunEnd:
         The last part of the time is for requests that clean up (delete a key of the run): they pass until all of the
         time is over, or until the run is stopped.
         """
-        may_clean_up = self._seconds_left > 0 and not self.is_stopped
-        if self.why_over and not (sending.cleans_up and may_clean_up):
-            raise LimitError(self.why_over)
+        if not self.why_over:
+            return
+        there_is_time_to_clean_up = self._seconds_left > 0 and not self.is_stopped
+        if sending.cleans_up and there_is_time_to_clean_up:
+            return
+        raise LimitError(self.why_over)
 
     def with_end_as_cause(self, result: Response | Failure) -> Response | Failure:
         """The same result of a request, or another failure if the request timed out because the run ended.
@@ -129,8 +132,9 @@ class RunEnd:
 
         Cleaning up is to delete the keys that the run registered, at its end.
         """
+        longest_s = min(seconds, self._seconds_to_next_end)
         with self.lock:
-            self.lock.wait_for(lambda: self.is_stopped, max(0.0, min(seconds, self._seconds_to_next_end)))
+            self.lock.wait_for(lambda: self.is_stopped, timeout=max(0.0, longest_s))
 
     @contextmanager
     def holding_file_lock(self, lock: FileLock) -> Iterator[None]:

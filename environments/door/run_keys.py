@@ -89,9 +89,8 @@ class Keys:
         self.last_registration = 0
         """Number of the exchange of the last registration; 0 if there is none. A list with a lower number was read
         before this registration, so it is read again before a deletion."""
-        self.new_listed_key_is_of_run = is_sandbox or any(
-            key.type == "RANDOM" and key.disposable for key in keys_of_profile
-        )
+        random_keys = [key for key in keys_of_profile if key.type == "RANDOM"]
+        self.new_listed_key_is_of_run = is_sandbox or any(key.disposable for key in random_keys)
         """True if a new key in a list counts as the RANDOM key that the run asked for.
 
         At a real account somebody else may register a key at the same time. If the profile has `disposable: true` at a
@@ -200,7 +199,8 @@ class Keys:
         """
         if self._record and self._record.last_event_of(self.account, "RANDOM", None):
             return True
-        return any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up())
+        random_keys = [key for key in self.not_cleaned_up() if key.type == "RANDOM"]
+        return any(key.value is None for key in random_keys)
 
     @property
     def values_perhaps_registered(self) -> frozenset[str]:
@@ -328,7 +328,8 @@ class Keys:
         the record of keys, the line of the key is replaced by a line with its new value. Raises JournalError.
         """
         is_masked = value is not None and has_mask(value)
-        if value == key.value or value in self._profile_keys or is_masked:
+        is_of_profile = value in self._profile_keys
+        if value == key.value or is_of_profile or is_masked:
             return
         state = key.state
         self._set_state(key, KeyState.GONE)  # removes the line with the old value from the record

@@ -139,11 +139,11 @@ class TokenMonitor:
             if self._invalid_in_a_row >= self._check_token_after:
                 token_is_in_doubt = True
                 self._begin_longer_count()
-        if not (token_is_in_doubt and sending.with_token and may_be_about_token):
+        is_to_be_checked = token_is_in_doubt and sending.with_token and may_be_about_token
+        if not is_to_be_checked:
             return False
-        if self.last_granted_read is None:  # no read succeeded so far, so the token may never have been right
-            has_another_token = False
-        else:
+        has_another_token = False
+        if self.last_granted_read is not None:  # if no read succeeded so far, the token may never have been right
             has_another_token = self._fetch_another(sending, self.last_granted_read)
         token_was_at_fault = has_another_token or self._expired_at > 0
         if token_was_at_fault:

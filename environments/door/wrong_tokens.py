@@ -24,7 +24,6 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -430,9 +429,10 @@ def permitted_credential_forms(profile: Profile, token: str = "", among: tuple[F
     permitted = []
     for form in among:
         is_permitted = "fuzz" in profile.allow or not form.restorable
-        needs_right_token = form.make is not None
-        cannot_be_made = bool(token) and needs_right_token and form.name not in wrong_tokens(token)
-        if is_permitted and not cannot_be_made:
+        can_be_made = True  # as far as is known without the right token
+        if token and form.make is not None:
+            can_be_made = form.name in wrong_tokens(token)
+        if is_permitted and can_be_made:
             permitted.append(form)
     return permitted
 
@@ -572,10 +572,11 @@ def _ways_to_write(*, has_a_body: bool) -> list[str]:
     """The names of the ways in which a request can be written. A request without a body cannot be sent in chunks."""
     ways = []
     for name in WAYS:
-        is_a_way_to_write = name != FOR_A_REGISTERED_KEY  # that name only says which key the request has
-        needs_a_body = name == _CHUNKED_BODY
-        if is_a_way_to_write and (has_a_body or not needs_a_body):
-            ways.append(name)
+        if name == FOR_A_REGISTERED_KEY:  # this name is no way to write: it only says which key the request has
+            continue
+        if name == _CHUNKED_BODY and not has_a_body:
+            continue
+        ways.append(name)
     return ways
 
 
@@ -617,6 +618,9 @@ def table_of_unauthorized_requests(credentials: list[str], *, has_a_body: bool) 
     as_documented = [UnauthorizedRequest(credential) for credential in credentials]
     ways_without_header = [way for way in ways if not _changes_scheme(WAYS[way])]
     without_header = [UnauthorizedRequest(NO_HEADER, (way,)) for way in ways_without_header]
-    in_each_way = [UnauthorizedRequest(credential, (way,)) for credential, way in product(credentials, ways)]
-    table = [as_documented[0], UnauthorizedRequest(NO_HEADER), *as_documented[1:], *without_header, *in_each_way]
+    in_each_way = []
+    for credential in credentials:
+        in_each_way += [UnauthorizedRequest(credential, (way,)) for way in ways]
+    first_form, *other_forms = as_documented
+    table = [first_form, UnauthorizedRequest(NO_HEADER), *other_forms, *without_header, *in_each_way]
     return list(dict.fromkeys(table))  # without repetitions

@@ -54,7 +54,8 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     if lacks_leading_zeros(document):
         return _finding_on("document", "document-zeros", exchange, digits=number_of_digits)
     # The document is masked. But an undocumented member of the answer may show it in full.
-    leaves = dict(leaves_of(json_in(exchange)))  # values that hold no other value, by their path
+    body = json_in(exchange)
+    leaves = dict(leaves_of(body))  # values that hold no other value, by their path
     data_name = spelling_of(envelope_in(exchange), "data")
     key_name = spelling_of(data_in(exchange), "key")
     key = str(leaves.get((data_name, key_name)))

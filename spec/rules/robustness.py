@@ -207,6 +207,11 @@ def _has_a_trace(text: str) -> bool:
 
 def _unescaped(text: str) -> str:
     """The text with the escapes of JSON and HTML undone: `\\n` becomes a line end, and `&lt;` becomes `<`."""
-    # Each escape is read as a JSON string of its own, because the text as a whole may be no JSON.
-    without_json_escapes = _JSON_ESCAPE.sub(lambda escape: json.loads(f'"{escape[0]}"'), text)
+
+    def unescaped_character(escape: re.Match[str]) -> str:
+        """The character that an escape of JSON stands for. It is read as a JSON string of its own."""
+        return str(json.loads(f'"{escape[0]}"'))
+
+    # Escape by escape, because the text as a whole may be no JSON.
+    without_json_escapes = _JSON_ESCAPE.sub(unescaped_character, text)
     return html.unescape(without_json_escapes)

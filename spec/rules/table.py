@@ -141,7 +141,8 @@ def pointer_to(read_object: ObjectReader, name: str, exchange: Exchange) -> str:
     name_in_answer = spelling_of(read_object(exchange), name)
     if read_object is envelope_in:  # a member of the envelope itself, such as /code
         return pointer(name_in_answer)
-    return pointer(spelling_of(envelope_in(exchange), "data"), name_in_answer)
+    name_of_data = spelling_of(envelope_in(exchange), "data")
+    return pointer(name_of_data, name_in_answer)
 
 
 def spelling_of(members: Mapping[str, Any], name: str) -> str:

@@ -254,9 +254,10 @@ def _agrees_with_masks(candidate: _Candidate, pieces: list[str]) -> bool:
     it may be part of a longer masked text, so it needs 4 points, and otherwise 2.
     """
     points = candidate.likelihood
-    masks = [piece for piece in pieces if _SIGN.search(piece) and _visible_parts(piece)]
-    if masks:
-        points += max(_points_of_mask(mask, candidate.characters) for mask in masks)
+    masks = [piece for piece in pieces if _SIGN.search(piece)]
+    masks_with_visible_parts = [mask for mask in masks if _visible_parts(mask)]
+    if masks_with_visible_parts:
+        points += max(_points_of_mask(mask, candidate.characters) for mask in masks_with_visible_parts)
     needed_points = _CERTAIN if candidate.touches_a_mask else _LIKELY
     return points >= needed_points
 
@@ -319,8 +320,13 @@ def _has_right_check_digits(characters: str) -> bool:
 
 def _mask_as_pattern(mask: str) -> str:
     """A regular expression for the documents that a masked text may stand for: `...456789..` for `***.456.789-**`."""
+
+    def as_many_x(sign: re.Match[str]) -> str:
+        """An X for each character of a sign, such as `XXX` for `***`."""
+        return "X" * len(sign[0])
+
     # Each sign of a mask becomes X first, so that it is not removed with the punctuation.
-    with_each_sign_as_x = _SIGN.sub(lambda sign: "X" * len(sign[0]), mask)
+    with_each_sign_as_x = _SIGN.sub(as_many_x, mask)
     return _alphanumeric(with_each_sign_as_x).replace("X", ".")
 
 
