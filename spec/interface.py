@@ -222,7 +222,7 @@ def _resolved(path: str) -> str:
 
 
 def _permitted_by(*permissions: str) -> tuple[str, ...]:
-    """Ids of the operations that a run may call only with one of these permissions of its profile, such as "read"."""
+    """Ids of the operations that a run may call only with one of these permissions of its settings, such as "read"."""
     return tuple(operation.id for operation in operations().values() if operation.permission in permissions)
 
 

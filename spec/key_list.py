@@ -101,7 +101,8 @@ class Listing:
     def __init__(self, exchange: Exchange, key_at: str | None = None) -> None:
         """Read the list from the answer of the exchange.
 
-        `key_at` is the JSON pointer to the keys, such as /data/keys/*/key, if the profile has one.
+        `key_at` is the JSON pointer to the keys, such as /data/keys/*/key, if the profile (the settings of the run) has
+        one.
         """
         response = exchange.response
         self._headers = response.headers if response else ()
@@ -131,8 +132,8 @@ class Listing:
     def all_texts(self) -> frozenset[str]:
         """Every text, number and member name of the list as text, because each may be a key. Array indexes are not.
 
-        It is computed at the first use, because a list may have 100,000 values. Often it is not needed: if the profile
-        says where the keys are (`key_at`), only the texts there are keys.
+        It is computed at the first use, because a list may have 100,000 values. Often it is not needed: if the settings
+        of the run say where the keys are (`key_at`), only the texts there are keys.
         """
         texts = set[str]()
         for path, value in self._leaves:
@@ -145,8 +146,8 @@ class Listing:
     def texts(self) -> frozenset[str]:
         """The texts that may be keys.
 
-        These are the texts at `key_at`, the JSON pointer of the profile to the keys. If there are none, these are all
-        texts, numbers and member names of the list.
+        These are the texts at `key_at`, the JSON pointer to the keys, which the settings of the run have. If there are
+        none, these are all texts, numbers and member names of the list.
         """
         return self.keys or self.all_texts
 
@@ -167,7 +168,7 @@ class Listing:
         return not is_synthetic and plain(key) in self.plain_texts
 
     def shows_outside_key_at(self, key: str) -> bool:
-        """True if the list has the key, but surely not where the profile says that keys are (`key_at`).
+        """True if the list has the key, but surely not at `key_at`, the place of the keys by the settings of the run.
 
         Then `key_at` is probably wrong. The result is False if a text at `key_at` may be the key in another form: a
         number without its country code, or a masked text such as `+55*******4321`.
@@ -188,8 +189,9 @@ class Listing:
     def _masked_texts(self) -> Counter[str]:
         """The texts that may be keys with some characters hidden, such as `***.456.789-**`, and how often each occurs.
 
-        If the list has keys at `key_at` (the JSON pointer of the profile to the keys), only these texts are looked at:
-        those that are masked or cut are returned. If not, all strings of the list with a sign of a mask are returned.
+        If the list has keys at `key_at` (the JSON pointer to the keys, which the settings of the run have), only these
+        texts are looked at: those that are masked or cut are returned. If not, all strings of the list with a sign of a
+        mask are returned.
         """
         if self.values:
             short_keys = [text for text in self.values if len(text) <= _LONGEST_MASKED]
@@ -230,7 +232,8 @@ class Listing:
     def hides_keys(self) -> bool:
         """True if one of the keys is masked or cut, so that nobody can tell which keys are listed.
 
-        Only the texts at `key_at` count, where the profile says that keys are.
+        A masked key has hidden characters, such as `+55*******4321`. Only the texts at `key_at` count, the place of the
+        keys by the settings of the run.
         """
         return any(_is_masked_or_cut(text) for text in self.values)
 
@@ -341,8 +344,8 @@ class Listing:
         """What the list says about a key: names and values beside it, such as {("0/status", "ACTIVE")}.
 
         The 0 in `0/status` is the outermost object of the item, and 1 an object inside it. There is one such set for
-        each item that has the key where the profile says that keys are (`key_at`). By comparing the sets of two keys,
-        the run finds out whether a key is listed in the same state as an accepted key.
+        each item that has the key at `key_at`, the place of the keys by the settings of the run. By comparing the sets
+        of two keys, the run finds out whether a key is listed in the same state as an accepted key.
         """
         # False if the items are no objects but the keys themselves: ["a@b.example", "c@b.example"].
         is_a_member = self._pointer[-1:] != [_ANY_ITEM]

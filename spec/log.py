@@ -122,7 +122,8 @@ class Log:
     def attempts(self, operation: str | None = None) -> list[Exchange]:
         """Every request that was sent to an operation (to any operation if it is None).
 
-        Also generated requests, and requests whose answer was superseded (replaced) because it was doubtful.
+        Also requests that were drawn at random, and requests whose answer was superseded (replaced) because it was
+        doubtful.
         """
         sent = [exchange for exchange in self._exchanges if exchange.number]  # 0 if it was not sent
         return [exchange for exchange in sent if operation in (None, exchange.operation)]

@@ -129,7 +129,7 @@ class AccountLists:
     def keys_missing_from(self, listing: Listing, account: str) -> frozenset[str]:
         """The keys that the account had before the run, that this list lacks, and that the run did not ask to delete.
 
-        If there are any, the service may have deleted another key than the one that a deletion named.
+        If the result is not empty, the service may have deleted another key than the one that a deletion named.
 
         The result is empty if one of the two lists is incomplete, such as the first page of several. Then a new key may
         have pushed an old one to the next page.
@@ -156,7 +156,7 @@ class AccountLists:
         """Note in `vanished` the keys that are missing from this list of an account and from its previous list.
 
         A key must be missing from two lists in a row, because one list may show an older state. If a deletion may have
-        deleted all keys (on a sandbox), a missing key shows no fault.
+        deleted all keys (which only happens on a sandbox, a test system), a missing key shows no fault.
         """
         missing_keys = self.keys_missing_from(listing, account)
         missing_twice = missing_keys & self._missing_from_last_list.get(account, frozenset())

@@ -36,7 +36,7 @@ class Amounts:
 
     @classmethod
     def of(cls, profile: Profile) -> Amounts:
-        """The amounts in the request bodies of a profile, such as `{"transferP2p": {"10.50"}}` for one body.
+        """The amounts in the request bodies of a profile (the settings of a run): `{"transferP2p": {"10.50"}}`.
 
         An amount is every text or number below a member `value`, because a service may accept `"10.50"` as well as
         `10.50`.
@@ -53,8 +53,9 @@ class Amounts:
     def check(self, sending: Sending) -> None:
         """Raises ForbiddenError if the body of a request that may prepare a transfer has an amount that is too high.
 
-        An amount may be at most the highest one of the profile for the same operation, and must be above 0. An unusual
-        path may reach several operations. Then each of them must permit the amount.
+        An amount may be at most the highest amount that the profile (the settings of the run) has for the same
+        operation, and must be above 0. An unusual path may reach several operations. Then each of them must permit the
+        amount.
 
         A body that is not JSON passes here, because another check (`Identifiers.check`) refuses such a body if it has
         a digit. Without a digit it holds no amount.
@@ -89,7 +90,7 @@ class Amounts:
 
 
 def _greatest(amounts: frozenset[str]) -> float:
-    """The greatest amount that a transfer may move, if the profile has these amounts.
+    """The greatest amount that a transfer may move, if the settings of the run have these amounts.
 
     `{NumberText("5"), NumberText("10.50")}` gives 10.5. Texts are left out, because a text is permitted only if it is
     equal to one of them. An amount of 0 or less counts as one centavo, because the suite sends one centavo instead. If

@@ -172,7 +172,8 @@ class Backoff:
     def _wait_for_turn(self, sending: Sending) -> None:
         """Wait until one more request may be on the wire, and until no request waits that goes before this one.
 
-        Raises LimitError if the run is stopped meanwhile.
+        On the wire are requests that were sent and not answered so far. Raises LimitError if the run is stopped
+        meanwhile.
         """
         if not sending.goes_first:
             self._run_end.wait_for(self._may_one_more_be_sent_after_others)

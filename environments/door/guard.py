@@ -63,7 +63,7 @@ class ExecutionGuard:
         *,
         read_again: Callable[[], Exchange | None] = lambda: None,
     ) -> None:
-        """Begin with no execution. `journal` is None on a sandbox.
+        """Begin with no execution. `journal` is the file with the codes that runs have sent; None on a sandbox.
 
         `token` returns the present access token. `read_again` sends the last read that succeeded once more, which shows
         whether the token is accepted.
@@ -116,7 +116,7 @@ class ExecutionGuard:
         """Open the journal (the file with the codes that runs have sent), and return the codes that this run may send.
 
         `supplied` are the transaction codes of the profile (the settings of the run). Those that an earlier run sent
-        are left out. Without a journal, on a sandbox, all of them are returned.
+        are left out. On a sandbox (a test system without real money) there is no journal, and all of them are returned.
 
         The journal is locked for a moment, because that shows whether it can be written. If not, no code is returned,
         and `journal_trouble` says why.
@@ -131,9 +131,10 @@ class ExecutionGuard:
             return []
 
     def _usable_codes(self, journal: Journal, supplied: Sequence[str]) -> Iterator[str]:
-        """The codes of the profile that may be sent, as far as the journal of sent codes says.
+        """The codes in `supplied` that may be sent, as far as the journal (the file with the sent codes) says.
 
-        Also notes, for the report, what the journal says of the codes:
+        `supplied` are the transaction codes of the profile (the settings of the run). This method also notes, for the
+        report, what the journal says of the codes:
 
         | noted in | what |
         |---|---|
@@ -157,8 +158,8 @@ class ExecutionGuard:
         """Read from the journal which executions of earlier runs have an unknown outcome: money may have moved.
 
         The report of every run repeats them until a person has looked them up. So they are read even if this run sends
-        no code. Entries of other environments (profiles) are left out. Requests that prepared a transfer and whose run
-        was killed are read, too. Raises NotSentError if the run ends meanwhile.
+        no code. Entries of other environments (settings of runs) are left out. Requests that prepared a transfer and
+        whose run was killed are read, too. Raises NotSentError if the run ends meanwhile.
         """
         journal = self.journal
         if journal is None:
@@ -178,9 +179,10 @@ class ExecutionGuard:
     def recording_preparation(self, sending: Sending, number: int) -> Iterator[None]:
         """Write to the journal that a transfer is being prepared, let the request be sent, then write its code.
 
-        The request is sent inside the `with` block, and its answer has the transaction code. If the run is killed
-        meanwhile, the journal shows that a transfer was perhaps prepared. Only valid requests to operations that
-        prepare transfers are written. Raises JournalError if the journal cannot be written: then nothing is sent.
+        The request is sent inside the `with` block, and its answer has the transaction code. The journal is a file that
+        later runs read. If the run is killed meanwhile, the journal shows that a transfer was perhaps prepared. Only
+        valid requests to operations that prepare transfers are written. Raises JournalError if the journal cannot be
+        written: then nothing is sent.
         """
         prepares_a_transfer = sending.intent.valid and sending.intent.operation in PREPARING_OPERATIONS
         if self.journal is None or not prepares_a_transfer:
@@ -199,7 +201,7 @@ class ExecutionGuard:
         As long as no code is known, the journal has the name of the request in the place of a code. `request` is this
         name, such as `exchange 7 of run 1a2b`. If the answer has a code, an entry for the code replaces it.
 
-        If the journal cannot be written, `journal_trouble` is set, and no code is sent any more.
+        The journal is a file. If it cannot be written, `journal_trouble` is set, and no code is sent any more.
         """
         # Only answers of the operation that the profile names at `transactions.prepare` have a code that may be sent.
         gives_a_code = exchange.operation == self._budget.preparing_operation and is_granted(exchange)
@@ -221,7 +223,8 @@ class ExecutionGuard:
     def lock_journal_for_code(self, sending: Sending) -> None:
         """Check that a real transaction code may be sent, and lock the journal until its outcome is written there.
 
-        The lock keeps other processes from sending a code meanwhile. A request without a real code passes.
+        The journal is a file with the codes that runs have sent. The lock keeps other processes from sending a code
+        meanwhile. A request without a real code passes.
 
         | reason for NotSentError | because |
         |---|---|
@@ -259,7 +262,8 @@ class ExecutionGuard:
         """Raises NotSentError if this run sent the transaction code before, and must not send it once more.
 
         `resends_executed_code` is true if the code was executed and is sent with a wrong token now, which is permitted,
-        because nothing is left to execute. On a sandbox a second execution may be permitted as well (`permit_again`).
+        because nothing is left to execute. On a sandbox (a test system without real money) a second execution may be
+        permitted as well (`permit_again`).
         """
         outcome = self._outcomes.get(canonical(code))  # None if this run has not sent the code
         is_spent = outcome is not None and outcome not in _NOTHING_WAS_EXECUTED
@@ -272,9 +276,9 @@ class ExecutionGuard:
     def _refuse_by_journal(self, journal: Journal, code: str) -> None:
         """Raises NotSentError if the journal cannot be relied on, or says that another run sent the transaction code.
 
-        A code of the profile (the settings of the run) needs a journal that was not edited or shortened, because an
-        earlier run may have sent the code. A code that this run prepared is new, so it only needs a journal that can be
-        written.
+        The journal is a file with the codes that runs have sent. A code of the profile (the settings of the run) needs
+        a journal that was not edited or shortened, because an earlier run may have sent the code. A code that this run
+        prepared is new, so it only needs a journal that can be written.
         """
         is_supplied = not self.prepared.has(code)
         if is_supplied:
@@ -312,9 +316,9 @@ class ExecutionGuard:
     def count_possible_executions(self) -> int:
         """Number of transfers that this run may still execute, until limits.executions is reached.
 
-        It is 0 if no code is sent any more: the journal cannot be written, two outcomes in a row are unknown, or the
-        token is refused. After an execution that was answered 401, this method sends a request, which shows whether
-        another token is accepted (`check_if_codes_are_kept_back`).
+        It is 0 if no code is sent any more: the journal (the file with the sent codes) cannot be written, two outcomes
+        in a row are unknown, or the token is refused. After an execution that was answered 401, this method sends a
+        request, which shows whether another token is accepted (`check_if_codes_are_kept_back`).
         """
         if self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN:
             return 0
@@ -349,7 +353,8 @@ class ExecutionGuard:
     def recording_execution(self, sending: Sending, number: int) -> Iterator[None]:
         """Write to the journal that a real transaction code is sent, let the request be sent, then write its outcome.
 
-        The request is sent inside the `with` block. Before it, one or two lines are written:
+        The journal is a file that later runs read. The request is sent inside the `with` block. Before it, one or two
+        lines are written:
 
         1. OFFERED, if this run sends the code for the first time, with whatever token: nothing is executed so far
         2. SENT, if the token is valid: from now on the transfer may be executed
@@ -389,7 +394,8 @@ class ExecutionGuard:
         """Note what became of a transaction code after its request, and write it to the journal.
 
         OFFERED (sent with a wrong token, and not executed) is not written, because it was written before the request.
-        If the journal cannot be written, its last event for the code is still SENT, so no run sends the code again.
+        If the journal (a file) cannot be written, its last event for the code is still SENT, so no run sends the code
+        again.
         """
         self._outcomes[canonical(code)] = outcome
         if outcome is not Outcome.UNKNOWN:
@@ -443,7 +449,8 @@ class ExecutionGuard:
     def _write(self, code: str, outcome: Outcome, **clear: str) -> None:
         """Write the state of a transaction code to the journal. Without a journal (on a sandbox) nothing is written.
 
-        `clear` has further members of the line, which are written as they are. Raises JournalError.
+        The journal is a file with the codes that runs have sent. `clear` has further members of the line, which are
+        written as they are. Raises JournalError.
         """
         if self.journal is not None:
             self.journal.write(code, outcome, **clear)

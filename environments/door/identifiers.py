@@ -257,9 +257,10 @@ class Identifiers:
         return sending.plain_request.body in self._deletion_bodies_without_a_key(template.json)
 
     def _deletion_bodies_without_a_key(self, template: Any) -> Iterator[bytes]:
-        """Each body that a run may make of this template for deletions: for each account of the profile and each type.
+        """Each body that a run may make of this template for deletions: for each account and each type of a key.
 
-        The type of a key is empty if the run registered it with a type that the interface document does not name.
+        The accounts are those of the profile (the settings of the run). The type of a key is empty if the run
+        registered it with a type that the interface document does not name.
         """
         for account, key_type in product(self._profile.accounts, ("", *KEY_TYPES)):
             yield as_bytes(fill(template, account=account, key="", type=key_type))

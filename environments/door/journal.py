@@ -292,7 +292,7 @@ class Journal(EventLog):
         | what the journal says | may this run send the code? |
         |---|---|
         | nothing, or that it was never sent with the valid token | yes |
-        | this run sent it | the guard decides (guard.py) |
+        | this run sent it | the door decides, which knows what this run has sent (guard.py) |
         | another run sent it, and it was refused | only if the option --resend-code names it |
         | another run sent it, and it was executed, or its outcome is unknown | no |
 
@@ -387,6 +387,8 @@ def _outcome_without_answer(exchange: Exchange, *, executes: bool) -> Outcome:
     | no connection, with the valid token (`executes`) | NOT_SENT, which takes back the line SENT of the journal |
     | no connection, with a wrong token | OFFERED, because the journal has no line SENT for such a token |
     | any other | UNKNOWN: the service may have executed the transfer |
+
+    The journal is a file with the codes that runs have sent. It has the line SENT before the code is sent.
     """
     if refusal_or_failure(exchange) is not FailureKind.NO_CONNECTION:
         return Outcome.UNKNOWN
@@ -485,7 +487,7 @@ def _outcome_with_wrong_token(exchange: Exchange, response: Response) -> Outcome
 def _add_event_to_states(states: list[JournalEntry], event: Event) -> None:
     """Apply the next event of a code to its states in the journal, of which the last one counts.
 
-    `states` is changed: an event is appended as a new state, or removes earlier ones.
+    `states` is changed: an event (a line of the file) is appended as a new state, or removes earlier ones.
 
     | event | what changes |
     |---|---|
@@ -530,7 +532,7 @@ def _digest_with_line_before(key: bytes, previous: Event, event: Event) -> str:
 
 
 def _lines_are_unchanged(key: bytes, lines: Iterable[str]) -> Iterator[bool]:
-    """For each line of the journal, true if neither the line nor the digest in the line before was changed.
+    """For each line of the journal file, true if neither the line nor the digest in the line before was changed.
 
     The digest of the line is computed again with the secret `key`, and compared with the digest in the line (`chain`).
     """

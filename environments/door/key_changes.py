@@ -91,8 +91,8 @@ class KeyChanges:
         list. A deletion also waits until no other deletion is under way, because otherwise nobody could tell which of
         the two deleted a wrong key.
 
-        Raises LimitError if the registration or deletion must not be sent, JournalError if the record of keys cannot be
-        read. Other requests pass.
+        Raises LimitError if the registration or deletion must not be sent, JournalError if the record of keys (a file)
+        cannot be read. Other requests pass.
         """
         if self._is_sandbox:
             return
@@ -145,7 +145,7 @@ class KeyChanges:
             self._read_once(sending, account)
 
     def _read_lists_before_run(self, sending: Sending) -> None:
-        """Read the lists of all accounts of the profile before the run changes any key. It happens once in a run.
+        """Read the lists of all accounts in the settings of the run, once, before the run changes any key.
 
         They show which keys belong to somebody. Afterwards a change may be sent, so no later list can show that.
         """
@@ -209,14 +209,14 @@ class KeyChanges:
 
         | reason | because |
         |---|---|
-        | the profile has no `key_at` (the JSON pointer to the keys in a list) | nobody knows which texts are keys |
+        | the settings have no `key_at` (the JSON pointer to the keys in a list) | nobody knows which texts are keys |
         | the run must not read lists | nothing shows the effect of the deletion |
         | the list before the run, or the last list, could not be read | there is nothing to compare |
         | one of the two lists is incomplete, such as one page of several | a missing key shows nothing |
         | a list shows keys at another place than `key_at` | `key_at` is wrong |
 
         This method sends a request for the list of the account if a key was registered since its last list. Raises
-        JournalError if the record of keys cannot be read.
+        JournalError if the record of keys (a file) cannot be read.
         """
         if self._keys.lists.key_at is None:
             return NO_KEY_AT
@@ -244,9 +244,10 @@ class KeyChanges:
         return account_in_path if account_in_path in self._keys.accounts else self._keys.account
 
     def _read_all(self, sending: Sending) -> None:
-        """Read the list of each account of the profile, because a service may change another one than the named one.
+        """Read the list of each account in the settings of the run.
 
-        An account whose list was not read before the run is left out, because its keys cannot be compared. The account
+        All of them are read, because a service may change another account than the one that the request names. An
+        account whose list was not read before the run is left out, because its keys cannot be compared. The account
         that the request names is always read.
         """
         changed_account = self._account_of(sending)

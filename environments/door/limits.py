@@ -60,7 +60,7 @@ class Budget:
     def __init__(
         self, limits: Limits, *, preparing_operation: str = "", code_at: str = "", is_sandbox: bool = False
     ) -> None:
-        """Begin to count from zero, and begin the time of the run (limits.duration)."""
+        """Begin to count from zero, and begin the time of the run (`limits.duration`)."""
         self.preparing_operation = preparing_operation
         """The operation by which the run prepares transfers to execute, such as "transferP2p"; empty if it prepares
         none. The profile names it, because the interface document does not show which answers have a code."""
@@ -95,9 +95,10 @@ class Budget:
     def count_wrong_token(self, sending: Sending) -> None:
         """Count a request with a wrong token against `limits.wrong_tokens`, before it is sent.
 
-        The limit exists because a service may refuse everything from a caller who sent some wrong tokens. Each of the
-        two operations that document the token has this limit. Requests in which all identifiers (account, key, code)
-        are made up by the suite have another one.
+        A wrong token is any text that is sent instead of the right access token. The limit exists because a service may
+        refuse everything from a caller who sent some wrong tokens. Each of the two operations that document the token
+        has this limit. Requests in which all identifiers (account, key, code) are made up by the suite have another
+        one.
 
         A part of the limit is reserved for the first executed code, which is sent with wrong tokens later. Otherwise
         earlier requests would use up the limit, and the most telling test would be left out.
@@ -210,7 +211,7 @@ class Budget:
 
         | request | there is room if |
         |---|---|
-        | on a sandbox, with a body that is certainly no transfer | always |
+        | on a sandbox (a test system), with a body that is certainly no transfer | always |
         | with a valid body, the first one to its operation | a transfer is left |
         | with a valid body, a later one | a transfer is left beside the kept ones |
         | with an invalid body | a transfer is left, and the equal part of its operation is not used up |

@@ -91,7 +91,7 @@ class Permission:
         | known and made-up codes, in a path written in an unusual way, such as with two slashes | without the token |
 
         With the right token such an unusual path is forbidden, because a server might read another code in it and
-        execute another transfer. Without the token the request is to be refused anyway.
+        execute another transfer. Without the token the service has to refuse the request anyway.
         """
         codes_reached = path_parameters_reached(_EXECUTION, path)
         if all(SYNTHETIC_PREFIX in code for code in codes_reached):

@@ -214,8 +214,9 @@ class Keys:
     def keys_of_runs(self) -> Iterator[PixKey]:
         """The keys of this run, and the keys that earlier runs registered and did not delete.
 
-        Those of this run are the keys of the profile, the keys that it made up, and the keys that a service made for
-        it. Keys of unknown value are left out. Raises JournalError if the record of earlier runs cannot be read.
+        Those of this run are the keys of the profile (its settings), the keys that it made up, and the keys that a
+        service made for it. Keys of unknown value are left out. Raises JournalError if the record of earlier runs
+        cannot be read.
         """
         for key in self._keys:
             if key.value:
@@ -324,8 +325,9 @@ class Keys:
         """Note the value of a key that the service made, so that the run can delete the key.
 
         `value` is None if it turned out that no answer shows the value. A masked text, such as `1a2b****`, and the
-        value of a key of the profile are ignored, because neither is the value of the key that the service made. In
-        the record of keys, the line of the key is replaced by a line with its new value. Raises JournalError.
+        value of a key of the profile (the settings of the run) are ignored, because neither is the value of the key
+        that the service made. In the record of keys, the line of the key is replaced by a line with its new value.
+        Raises JournalError.
         """
         is_masked = value is not None and has_mask(value)
         is_of_profile = value in self._profile_keys
@@ -438,8 +440,9 @@ class Keys:
     def _find_or_add_key(self, body: bytes, account: str) -> RunKey:
         """The key of the run that the body of a registration names. A key that was not sent before is added first.
 
-        A key of the profile counts as named if it is anywhere in the body, because a service may read another member
-        than `pixKey`. A registration without a key is a new key each time, because a service may make one each time.
+        A key of the profile (the settings of the run) counts as named if it is anywhere in the body, because a service
+        may read another member than `pixKey`. A registration without a key is a new key each time, because a service
+        may make one each time.
         """
         texts = texts_of(body)
         for profile_value, profile_key in self._profile_keys.items():
@@ -606,9 +609,9 @@ class Keys:
     def _set_state(self, key: RunKey, state: KeyState) -> None:
         """Change the state of a key, and write a line to the record of keys if that changes what the record says.
 
-        Several states are the same event in the record: MAYBE and REFUSED both mean "perhaps registered". All keys of
-        unknown value of one account and type share a line of the record. The line is removed when the last of these
-        keys is gone. Raises JournalError.
+        Several states are the same event in the record: MAYBE and REFUSED both mean "perhaps registered". The record of
+        keys is a file. All keys of unknown value of one account and type share a line of the record. The line is
+        removed when the last of these keys is gone. Raises JournalError.
         """
         event_before = self._event_of(key)
         key.state = state
@@ -624,9 +627,9 @@ class Keys:
     def _event_of(self, key: RunKey) -> str:
         """The event that is written to the record of keys for a key in its present state, such as MAYBE.
 
-        A later run deletes a key of the profile if the record says REGISTERED. So that is written only if a list before
-        the run was read, and did not show the key. Otherwise the key may have belonged to somebody before the run, and
-        MAYBE is written.
+        A later run deletes a key of the profile (the settings of the run) if the record says REGISTERED. So that is
+        written only if a list before the run was read, and did not show the key. Otherwise the key may have belonged to
+        somebody before the run, and MAYBE is written.
         """
         event = EVENT_OF_STATE.get(key.state, GONE)
         may_belong_to_somebody = key.is_of_profile and self.list_before_run is None

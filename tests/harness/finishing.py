@@ -93,9 +93,7 @@ def close_record(session: Session) -> None:
     run.executions = door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown_outcomes)
     run.grants = Grants.of_exchanges(door.exchanges)
-    run.ended_by = (
-        run.ended_by or door.token_monitor.line_about_expiry
-    )  # a sentence; empty if the token is still accepted
+    run.ended_by = run.ended_by or door.token_monitor.line_about_expiry  # empty if the token is still accepted
     run.unreachable = run.unreachable or without_known_values(door.liveness.why_unreachable)
     run.end_of_target = _end_of_target(session.reproduction) if door.liveness.why_unreachable else ""
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.trouble_with_profile_codes)
