@@ -34,7 +34,7 @@ from environments.door.opening import open_client, open_door
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
 from reports.outputs.terminal import print_lines
-from reports.outputs.writing import write
+from reports.outputs.writing import write_private_file
 from reports.showing.show import Display
 from spec.interface import PREPARING_OPERATIONS
 
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write_new(options: argparse.Namespace) -> int:
     """Write a new profile, and print what to do next. Returns the exit status."""
     path, text, next_steps = new_profile(options)
-    write(path, text)
+    write_private_file(path, text)
     print("\n".join(next_steps))
     return CLEAN
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from environments.profiles.model import EMBEDDED, Header, Profile, ProfileError, shown
+from environments.profiles.model import EMBEDDED, Header, Profile, ProfileError, path_in_messages
 from environments.secret_values import Secrets, listed_secrets
 
 VARIABLES_THAT_RECORD_SECRETS = (
@@ -211,10 +211,9 @@ def require_variables(profile: Profile, *names: str) -> None:
     """
     required = names or sorted(_secret_variables_of(profile))
     absent = [name for name in required if not os.environ.get(name, "").strip()]
+    file = path_in_messages(profile.path)
     if absent:
-        raise ProfileError(
-            *(f"{shown(profile.path)}: {name} is not set in the environment; export {name}=…" for name in absent)
-        )
+        raise ProfileError(*(f"{file}: {name} is not set in the environment; export {name}=…" for name in absent))
 
 
 def _variable(profile: Profile, name: str | None) -> str:
@@ -249,4 +248,4 @@ def _output_of_token_command(profile: Profile, command: tuple[str, ...]) -> str:
 
 def _profile_error(profile: Profile, why: str) -> ProfileError:
     """An error whose message begins with the path of the profile, so that the user knows which file to correct."""
-    return ProfileError(f"{shown(profile.path)}: {why}")
+    return ProfileError(f"{path_in_messages(profile.path)}: {why}")

@@ -22,7 +22,7 @@ from environments.door.liveness import UnreachableError
 from environments.door.opening import journal_in_words, record_of_keys
 from environments.door.preflight import preflight
 from environments.profiles.loading import name_for_commands, reasons_for_incomplete_run
-from environments.profiles.model import EMBEDDED, Profile, ProfileError, shown
+from environments.profiles.model import EMBEDDED, Profile, ProfileError, path_in_messages
 from spec.answers import RefusalKind, answer_in_words, is_granted, refusal_or_failure
 from spec.exchange import VALID, FailureKind
 
@@ -104,7 +104,7 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
 def _about_the_profile(profile: Profile) -> Iterator[Line]:
     """A line that says whether the target is a sandbox, and one about another address that the user gave."""
     target = "a sandbox" if profile.is_sandbox else "not a sandbox"
-    yield _remark(f"profile: {shown(profile.path)} is valid; its target is {target}")
+    yield _remark(f"profile: {path_in_messages(profile.path)} is valid; its target is {target}")
     address_was_replaced = profile.redirection_note is not None  # by --base-url
     if address_was_replaced:
         # The note is a text if --base-url changed more than the address, else it is empty.

@@ -16,7 +16,7 @@ from environments.door.key_states import is_unambiguous
 from environments.door.opening import record_of_keys
 from environments.door.run_keys import label_of
 from environments.profiles.loading import missing_for_deletions
-from environments.profiles.model import PixKey, Profile, ProfileError, fill
+from environments.profiles.model import PixKey, Profile, ProfileError, filled_in
 from spec.answers import RefusalKind, answer_in_words, refusal_or_failure
 from spec.exchange import Exchange
 
@@ -176,7 +176,7 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
     if may_be_of_others and is_masked:
         print(f"not deleted: {key.name} (the list of keys is masked, so nobody can tell whether the key is yours)")
         return False
-    body = fill(profile.requests["deletePixKey"].json, account=key.account, key=value, type=key.type)
+    body = filled_in(profile.requests["deletePixKey"].json, account=key.account, key=value, type=key.type)
     exchange = client.send("deletePixKey", key.account, json=body)
     was_sent = exchange.number > 0  # the door may refuse to send it, for example if a key of others is gone
     was_refused = was_sent and refusal_or_failure(exchange) is not None

@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any
 
 from environments.profiles.loading import from_example, parse_yaml, path_of
-from environments.profiles.model import ProfileError, shown
+from environments.profiles.model import ProfileError, path_in_messages
 from spec.interface import operations
 
 _FURTHER_EXECUTIONS = 4
@@ -38,15 +38,15 @@ def _tls_of_replaced_profile(path: Path, *, may_replace: bool) -> dict[str, Any]
     They name certificates, which the options of `new` cannot all name. Raises ProfileError for a path that no profile
     can have, and if there is a profile that may not be replaced.
     """
+    file = path_in_messages(path)
     if not re.fullmatch(r"\w[\w .-]*\.ya?ml", path.name):  # such as staging.yaml
-        raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
+        raise ProfileError(f"{file}: expected a name such as staging, or a path that ends in .yaml")
     if not os.path.lexists(path):
         return {}
     if not may_replace:
-        raise ProfileError(
-            f"{shown(path)}: exists already; choose another name, or use --force, which replaces all of it but tls"
-        )
-    return parse_yaml(path.read_text("utf-8"), shown(path)).data.get("tls") or {}
+        remedy = "choose another name, or use --force, which replaces all of it but tls"
+        raise ProfileError(f"{file}: exists already; {remedy}")
+    return parse_yaml(path.read_text("utf-8"), file).data.get("tls") or {}
 
 
 def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, str]:
@@ -83,7 +83,8 @@ def _limits(options: argparse.Namespace) -> list[str]:
 def _next_steps(options: argparse.Namespace, path: Path, values: Mapping[str, str]) -> list[str]:
     """Lines that tell the user what was written, and which commands to call next."""
     name = quote(options.environment)
-    lines = [f"wrote {shown(path)}: allow is {values.get('allow', '[read]')}; the rest is explained and switched off"]
+    permissions = values.get("allow", "[read]")
+    lines = [f"wrote {path_in_messages(path)}: allow is {permissions}; the rest is explained and switched off"]
     if options.prepare_with:
         lines.append("  correct the body of transactions.prepare; execute is not in allow, because it moves money")
     lines.append("  export PIX_TOKEN=…")

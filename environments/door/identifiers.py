@@ -26,7 +26,7 @@ from environments.door.key_states import is_unambiguous
 from environments.door.outgoing import Sending
 from environments.door.permission import ForbiddenError
 from environments.door.run_keys import Keys
-from environments.profiles.model import PixKey, Profile, fill
+from environments.profiles.model import PixKey, Profile, filled_in
 from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations, path_parameters_reached
 from spec.json_text import JsonPath, as_bytes
 
@@ -178,7 +178,7 @@ class Identifiers:
         accounts = self._profile.accounts or ("",)
         for _, template in bodies_of_the_profile(self._profile):
             for account in accounts:
-                body = fill(template, account=account, key=key.key, type=key.type)
+                body = filled_in(template, account=account, key=key.key, type=key.type)
                 texts |= _texts_in(body)
         return texts
 
@@ -218,7 +218,7 @@ class Identifiers:
         no_keys = {*KEY_TYPES, *self._profile.accounts}
         template = self._profile.requests.get("deletePixKey")
         if template and "deletePixKey" in sending.reachable_operations:
-            body_without_key = fill(template.json, account="", key="", type="")
+            body_without_key = filled_in(template.json, account="", key="", type="")
             no_keys |= _texts_in(body_without_key)
         no_keys -= self._profile_keys  # a CPF may be a key and also the number of an account
         for path, leaf in leaves:
@@ -263,7 +263,7 @@ class Identifiers:
         registered it with a type that the interface document does not name.
         """
         for account, key_type in product(self._profile.accounts, ("", *KEY_TYPES)):
-            yield as_bytes(fill(template, account=account, key="", type=key_type))
+            yield as_bytes(filled_in(template, account=account, key="", type=key_type))
 
 
 def _is_permitted_number(path: JsonPath, number: float) -> bool:

@@ -33,7 +33,7 @@ from environments.profiles.model import (
     Profile,
     ProfileError,
     ProfileFile,
-    shown,
+    path_in_messages,
 )
 from spec.interface import operations
 
@@ -207,9 +207,9 @@ def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None 
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, ValueError) as error:
         names = sorted(file.stem for file in folder.glob("*.yaml") if not file.name.endswith(RECORD))
-        known_environments = f"the environments in {shown(folder)} are: {', '.join(names) or 'none'}"
+        known_environments = f"the environments in {path_in_messages(folder)} are: {', '.join(names) or 'none'}"
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ProfileError(f"{shown(path)}: cannot be read ({reason}); {known_environments}") from None
+        raise ProfileError(f"{path_in_messages(path)}: cannot be read ({reason}); {known_environments}") from None
     return profile_of(text, path, base_url)
 
 
@@ -219,7 +219,7 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     ``path`` is the path of the file. If ``base_url`` is given, it replaces the address in the text. Raises
     ``ProfileError`` with every problem.
     """
-    name = shown(path)
+    name = path_in_messages(path)
     parsed = parse_yaml(text, name)
     if not isinstance(parsed.data, dict):
         raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
@@ -394,7 +394,7 @@ def name_for_commands(profile: Profile) -> str:
     """
     path = profile.path
     is_in_usual_folder = path.absolute().parent == ENVIRONMENTS  # then its name is enough, else the path is needed
-    name = quote(path.stem if is_in_usual_folder else shown(path))
+    name = quote(path.stem if is_in_usual_folder else path_in_messages(path))
     return name if profile.redirection_note is None else f"{name} --base-url={quote(profile.base_url)}"
 
 

@@ -348,10 +348,10 @@ class Profile(ProfileFile):
         return self.path.with_name(f"{self.path.stem}{RECORD}")
 
 
-def fill(template: Any, **values: str) -> Any:
+def filled_in(template: Any, **values: str) -> Any:
     """A copy of a JSON value in whose strings ``{account}``, ``{key}`` and ``{type}`` are replaced by these values.
 
-    ``fill({"to": "{key}"}, key="a@example.com")`` returns ``{"to": "a@example.com"}``.
+    ``filled_in({"to": "{key}"}, key="a@example.com")`` returns ``{"to": "a@example.com"}``.
     """
     text = json.dumps(template)
     for name, value in values.items():
@@ -360,7 +360,7 @@ def fill(template: Any, **values: str) -> Any:
     return json.loads(text)
 
 
-def shown(path: Path) -> str:
+def path_in_messages(path: Path) -> str:
     """The path as a message shows it: relative to the current folder if the file is inside that folder."""
     folder = Path.cwd()
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)

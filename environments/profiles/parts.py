@@ -251,7 +251,7 @@ class Transactions:
 
 @dataclass(frozen=True)
 class RequestBody:
-    """A body, in whose strings ``fill`` replaces ``{account}``, ``{key}`` and ``{type}``."""
+    """A body, in whose strings the suite replaces ``{account}``, ``{key}`` and ``{type}``."""
 
     json: Body = field(repr=False)
 

@@ -22,11 +22,11 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from environments.profiles.loading import parse_yaml
-from environments.profiles.model import ProfileError, shown, today
+from environments.profiles.model import ProfileError, path_in_messages, today
 from reports.observed.behaviour import Behaviour, Record, Situations, data_of_behaviour
 from reports.observed.comparison import came_to_its_end, compared, is_compared_automatically
 from reports.outputs.conformance_json import FILE
-from reports.outputs.writing import write
+from reports.outputs.writing import write_private_file
 from reports.result.document import Comparison, EarlierRun, RunDocument
 from reports.result.provenance import VERSION
 from reports.sentences.wording import read_moment
@@ -230,7 +230,7 @@ def write_record(path: Path, record: Record) -> None:
     text = yaml.dump(
         dict(record), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
     )
-    write(path, _HEAD.format(environment=record.environment) + text)
+    write_private_file(path, _HEAD.format(environment=record.environment) + text)
 
 
 class _PlainDumper(yaml.SafeDumper):
@@ -261,4 +261,4 @@ def read_record(path: Path) -> Record | None:
     except (UnicodeDecodeError, ProfileError):  # `parse_yaml` raises ProfileError for any file that is no YAML
         why = "not YAML as --accept writes it"
     remedy = "restore the file, or delete it and run pytest --accept"
-    raise UnreadableError(f"{shown(path)}: {why}; {remedy}")
+    raise UnreadableError(f"{path_in_messages(path)}: {why}; {remedy}")

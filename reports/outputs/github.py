@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from reports.outputs.writing import no_link
+from reports.outputs.writing import open_unless_link
 from reports.result.document import ReportedFinding, RunDocument
 from reports.result.verdicts import Verdict
 from reports.sentences.headline import (
@@ -112,7 +112,7 @@ def append_to_summary(path: str, text: str) -> None:
 
     Raises OSError.
     """
-    with open(path, "a", encoding="utf-8", opener=no_link) as file:
+    with open(path, "a", encoding="utf-8", opener=open_unless_link) as file:
         file.write(text)
 
 

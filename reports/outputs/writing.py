@@ -93,7 +93,7 @@ def remove_outputs(folder: Path) -> None:
             (folder / name).unlink()
 
 
-def write(path: Path, text: str) -> None:
+def write_private_file(path: Path, text: str) -> None:
     """Write a text file that only its owner can read. Raises OSError.
 
     The text is written to a temporary file, which then gets the name. So a reader never sees half of the text.
@@ -108,7 +108,7 @@ def write(path: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def no_link(path: str, flags: int) -> int:
+def open_unless_link(path: str, flags: int) -> int:
     """A function for the argument `opener` of `open()`: it opens a file, but fails if the path is a symbolic link.
 
     Through a link somebody could make the suite write to another file. Only the owner can read a new file.
@@ -116,7 +116,7 @@ def no_link(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
-def digest(path: Path) -> str:
+def sha256_of_file(path: Path) -> str:
     """The SHA-256 of a file in hexadecimal digits, by which a reader can notice a later change. Raises OSError."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -148,15 +148,15 @@ def _write_output(path: Path, make: Callable[[RunDocument], str], document: RunD
     If that fails, an old file at this path is removed, and the reason is returned; else an empty text is returned.
     """
     try:
-        write(path, make(document))
+        write_private_file(path, make(document))
     except Exception as error:  # a fault of the suite in one format is no reason to lose the others
         with suppress(OSError):
             path.unlink()  # the file of an earlier run
-        return reason(error)
+        return why_not_written(error)
     return ""
 
 
-def reason(error: Exception) -> str:
+def why_not_written(error: Exception) -> str:
     """Why a file could not be written: the words of the operating system, else the name and text of the error."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
@@ -169,6 +169,6 @@ def write_sums(folder: Path) -> None:
     `sha256sum --check` reads it. If the run wrote no file, SHA256SUMS is not written. Raises OSError.
     """
     names = sorted(name for name in (*OUTPUTS, PAGE) if (folder / name).is_file())
-    lines = [f"{digest(folder / name)}  {name}\n" for name in names]  # two blanks, as `sha256sum` writes them
+    lines = [f"{sha256_of_file(folder / name)}  {name}\n" for name in names]  # two blanks, as `sha256sum` writes them
     if lines:
-        write(folder / SUMS, "".join(lines))
+        write_private_file(folder / SUMS, "".join(lines))

@@ -25,7 +25,7 @@ from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
 from reports.recorded.entry import NO_BODY, NO_FAULT_OF_RECORDING, NO_TOKEN, UNKNOWN, RecordedExchange, headers_by_name
 from reports.recorded.forms import Forms, grants_something, has_success_other_than_true
 from reports.sentences.wording import grouped
-from reports.showing.evidence import ShownExchange, ShownRequest, outline, shown_finding, shown_response
+from reports.showing.evidence import ShownExchange, ShownRequest, shown_finding, shown_in_outline, shown_response
 from reports.showing.show import Display
 from spec.exchange import Exchange, Response
 from spec.findings import Finding
@@ -224,7 +224,7 @@ class TallyMaker:
         replaced by the name of the file and the number of the entry, where a person can look them up.
         """
         display = Display(_secrets_of(exchange, self._profile))
-        exchange_in_outline = outline(exchange)  # without headers and bodies, which are added below
+        exchange_in_outline = shown_in_outline(exchange)  # without headers and bodies, which are added below
         request = ShownRequest(
             method=exchange_in_outline.request.method,
             url=exchange_in_outline.request.url,

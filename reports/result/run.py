@@ -83,7 +83,7 @@ class Note:
         return self.kind.is_alert
 
 
-def outcome_unknown(execution: Text, remedy: Text) -> Note:
+def note_of_unknown_outcome(execution: Text, remedy: Text) -> Note:
     """The note about an execution that may have moved money, because no answer says whether it did.
 
     `execution` is a name for the execution, such as `exchange 7`, and `remedy` says what a person can do now.

@@ -63,7 +63,7 @@ class ShownExchange:
     lines_that_resend: str = ""  # lines of a shell that send the request again; empty in an outline
 
 
-def outline(exchange: Exchange) -> ShownExchange:
+def shown_in_outline(exchange: Exchange) -> ShownExchange:
     """A summary of one request and its response without headers and bodies: operation, purpose, times, method, status.
 
     The run records only this for an exchange to which nothing in the report refers. There are no shell lines that send
@@ -87,7 +87,7 @@ def outline(exchange: Exchange) -> ShownExchange:
     )
 
 
-def evidence(exchange: Exchange, resending: Resending) -> ShownExchange:
+def shown_in_full(exchange: Exchange, resending: Resending) -> ShownExchange:
     """One request and its response, as far as they may be shown, with the shell lines that send the request again.
 
     The run records this for an exchange to which the report refers, so that a reader can see and repeat what happened.
@@ -97,7 +97,7 @@ def evidence(exchange: Exchange, resending: Resending) -> ShownExchange:
     request = resending.splitter.parts_of(exchange.request)
     failure = exchange.failure
     return replace(
-        outline(exchange),
+        shown_in_outline(exchange),
         operation=exchange.operation or UNDOCUMENTED,
         request=ShownRequest(
             method=exchange.request.method,

@@ -22,10 +22,10 @@ from environments.profiles.loading import name_for_commands
 from environments.profiles.model import EMBEDDED
 from environments.secret_values import ACCOUNT
 from reports.result.grants import Grants
-from reports.result.run import LeftKey, Note, NoteKind, outcome_unknown
+from reports.result.run import LeftKey, Note, NoteKind, note_of_unknown_outcome
 from reports.result.verdicts import Verdict
 from reports.sentences.wording import first_few, listed
-from reports.showing.evidence import evidence, outline
+from reports.showing.evidence import shown_in_full, shown_in_outline
 from spec.answers import (
     ABOUT_THE_REQUEST,
     TEMPORARY_REFUSALS,
@@ -156,9 +156,9 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
     cited_numbers.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
     for exchange in exchanges:
         if exchange.number in cited_numbers:
-            run.exchanges[exchange.number] = evidence(exchange, session.resending)
+            run.exchanges[exchange.number] = shown_in_full(exchange, session.resending)
         else:
-            run.exchanges[exchange.number] = outline(exchange)
+            run.exchanges[exchange.number] = shown_in_outline(exchange)
 
 
 def _note_what_comes_first_when_resending(session: Session) -> None:
@@ -300,9 +300,9 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
         remedy = say(
             "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
         )
-        yield outcome_unknown(say("exchange {number}", number=number), joined((remedy, command_to_settle)))
+        yield note_of_unknown_outcome(say("exchange {number}", number=number), joined((remedy, command_to_settle)))
     for entry in door.guard.unknown_of_earlier_runs:  # executions of earlier runs without a clear answer
-        yield outcome_unknown(
+        yield note_of_unknown_outcome(
             say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
             joined((say("look the transfer up"), command_to_settle)),
         )

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 from pytest_html.basereport import BaseReport
 
-from environments.profiles.model import shown
+from environments.profiles.model import path_in_messages
 from reports.observed.behaviour import Behaviour, behaviour_of_data, drifts
 from reports.observed.earlier_runs import (
     comparison_of,
@@ -43,11 +43,11 @@ from reports.outputs.writing import (
     PAGE,
     SUMS,
     point_latest,
-    reason,
     remove_outputs,
     runs_folder,
-    write,
+    why_not_written,
     write_outputs,
+    write_private_file,
     write_sums,
 )
 from reports.result.document import EarlierRun, RunDocument
@@ -318,7 +318,7 @@ def accept_behaviour(run: Run, clean: Clean) -> str:
     one, nothing is written.
     """
     result = result_of_run(run)
-    name = clean(shown(run.profile.record))
+    name = clean(path_in_messages(run.profile.record))
     reason_against = _reason_not_to_accept(run, result)
     if reason_against:
         run.acceptance_in_words = f"not accepted: {reason_against}; {name} is not written"
@@ -410,7 +410,7 @@ class HtmlPage:
         for plugin in _html_plugins(config):
             plugin._template = template_of_page(script, run.profile.language)
         prefix.append(summary_html(run, document))
-        write(_path_of_page(config), "")
+        write_private_file(_path_of_page(config), "")
 
     @contextmanager
     def guard_writing(self, config: pytest.Config) -> Iterator[None]:
@@ -425,7 +425,7 @@ class HtmlPage:
         try:
             yield
         except Exception as error:  # a fault of the suite in the page is no reason to lose the verdict of a run
-            self._reporter.note_missing_part(f"{path} cannot be written: {reason(error)}")
+            self._reporter.note_missing_part(f"{path} cannot be written: {why_not_written(error)}")
             with suppress(OSError):  # if the folder cannot be written, there is no half-written page in it
                 path.unlink()
         finally:

@@ -27,7 +27,7 @@ from typing import Any
 
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
-from environments.profiles.model import Profile, fill
+from environments.profiles.model import Profile, filled_in
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.answers import answer_in_words, is_refusal
 from spec.exchange import VALID, Exchange, Purpose
@@ -159,7 +159,7 @@ def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
         body_in_profile = profile.requests.get(operation)
         template = body_in_profile.json if body_in_profile else {"pixKey": "{key}"}
         names_a_key = "{key}" in str(template)
-        body = fill(template, account=account, key=key, type="EMAIL") if names_a_key else usual
+        body = filled_in(template, account=account, key=key, type="EMAIL") if names_a_key else usual
     return Case(operation, path_parameter=account, body=as_bytes(body))
 
 

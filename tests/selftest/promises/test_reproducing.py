@@ -15,7 +15,7 @@ from environments.profiles.loading import load
 from environments.profiles.model import Auth
 from environments.sandbox import Refusal, Server, Service
 from environments.secret_values import Secrets, texts_of_bodies
-from reports.showing.evidence import evidence
+from reports.showing.evidence import shown_in_full
 from reports.showing.resending import EXECUTES, MAY_EXECUTE, Resending
 from reports.showing.show import Display
 from spec.exchange import Request
@@ -114,7 +114,9 @@ def differences(exchange, arrived):
 
 def lines_by_exchange(session):
     """Pairs of an exchange of a run, and the lines of a shell that send its request again."""
-    return [(exchange, evidence(exchange, session.resending).lines_that_resend) for exchange in session.door.exchanges]
+    return [
+        (exchange, shown_in_full(exchange, session.resending).lines_that_resend) for exchange in session.door.exchanges
+    ]
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,7 @@ def test_every_line_that_executes_says_so(code, spelling):
 
     def first_line(name, **changes):
         exchange = answer("executePix", {}, path=f"/v1/execute/pix/{name}", **changes)
-        return evidence(exchange, Resending(Display(secrets), SANDBOX_PROFILE)).lines_that_resend.splitlines()[0]
+        return shown_in_full(exchange, Resending(Display(secrets), SANDBOX_PROFILE)).lines_that_resend.splitlines()[0]
 
     secrets = Secrets({"code": (code,)})
     without_token = {"credential": "no header", "valid": False}
@@ -259,7 +261,10 @@ def test_curl_accepts_compressed_answers_if_one_was_no_json():
     """The curl line has --compressed if the answer was no JSON, because it may be compressed: the run accepts that, too."""
     exchange = answer("listAccounts", b"\x1f\x8b")
 
-    assert "curl --compressed " in evidence(exchange, Resending(Display(Secrets()), SANDBOX_PROFILE)).lines_that_resend
+    assert (
+        "curl --compressed "
+        in shown_in_full(exchange, Resending(Display(Secrets()), SANDBOX_PROFILE)).lines_that_resend
+    )
 
 
 class ShowsTheDocumentAndBreaksOnOddBodies(Service):

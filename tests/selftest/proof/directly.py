@@ -38,7 +38,7 @@ from environments.secret_values import listed_secrets
 from reports.result.run import Observation, Run
 from reports.result.run_verdict import result_of_run
 from reports.result.verdicts import RequirementResult
-from reports.showing.evidence import outline
+from reports.showing.evidence import shown_in_outline
 from spec import exchange, interface
 from spec.exchange import Exchange, Failure, FailureKind, Purpose, Response
 from spec.log import Log
@@ -97,7 +97,7 @@ class SentInTrial:
             else:
                 call(item, supplied)
         close_record(self.session)
-        run.exchanges = {exchange.number: outline(exchange) for exchange in self.session.door.exchanges}
+        run.exchanges = {exchange.number: shown_in_outline(exchange) for exchange in self.session.door.exchanges}
         run.close()
         result = result_of_run(run)
         notes = tuple(str(note.text) for note in result.notes)

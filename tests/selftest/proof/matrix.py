@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from reports.outputs.writing import write
+from reports.outputs.writing import write_private_file
 from reports.result.provenance import VERSION
 from spec.requirements import LEVELS, requirements
 
@@ -50,7 +50,7 @@ class ProofSummary:
         """Write the summary if every service of the proof was tried."""
         if self.expected and self.expected == set(self.shown):
             summary = summary_of(self.shown.values(), seconds=time.monotonic() - self.started)
-            write(SUMMARY, json.dumps(summary, indent=1) + "\n")
+            write_private_file(SUMMARY, json.dumps(summary, indent=1) + "\n")
 
 
 def summary_of(shown: Iterable[ServiceInSummary], *, seconds: float) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from typing import Any
 from environments.door.client import Client
 from environments.door.key_states import KeyState, RunKey
 from environments.door.permission import synthetic
-from environments.profiles.model import PixKey, Profile, fill
+from environments.profiles.model import PixKey, Profile, filled_in
 from spec.answers import (
     data_of,
     is_granted,
@@ -247,7 +247,7 @@ class Registrar:
         """
         if key.type == "RANDOM":
             self.client.door.secrets.learn("random key", key.key)
-        body = fill(self.profile.requests["deletePixKey"].json, account=account, key=key.key, type=key.type)
+        body = filled_in(self.profile.requests["deletePixKey"].json, account=account, key=key.key, type=key.type)
         purpose = Deleting.REGISTERED_KEY if valid else Deleting.TO_CLEAN_UP
         return self.client.send("deletePixKey", account, json=body, valid=valid, purpose=purpose)
 

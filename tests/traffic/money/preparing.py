@@ -17,7 +17,7 @@ from environments.door.client import Client
 from environments.door.door import NoteSubject
 from environments.door.journal import canonical
 from environments.door.prepared import code_in
-from environments.profiles.model import PixKey, Prepare, Profile, fill
+from environments.profiles.model import PixKey, Prepare, Profile, filled_in
 from environments.secret_values import CODE, Secrets
 from spec.answers import data_of, is_granted, refusal_or_failure
 from spec.exchange import Exchange, Purpose
@@ -248,4 +248,4 @@ def filled_body(body: Any, profile: Profile, number_of_payee: int = 0) -> Any:
     payees = list(first_of_type.values()) or [PixKey("", "")]  # without a key, {key} and {type} become empty
     payee = payees[number_of_payee % len(payees)]
     account = next(iter(profile.accounts), "")
-    return fill(body, account=account, key=payee.key, type=payee.type)
+    return filled_in(body, account=account, key=payee.key, type=payee.type)

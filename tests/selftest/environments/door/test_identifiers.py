@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from environments.door.permission import ForbiddenError
-from environments.profiles.model import fill
+from environments.profiles.model import filled_in
 from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.services.guarded import OWN_ACCOUNT, RECEIVING_ACCOUNT, GuardedDoor
 from tests.selftest.services.one_run import FakeBank, profile_of_bank, run_suite_in_memory
@@ -263,7 +263,7 @@ def test_a_deletion_that_looks_as_the_profile_says_is_sent(key_type, tmp_path):
     """
     template = {"key": {"value": "urn:{key}", "type": "{type}"}, "reason": "", "count": 1, "more": {}}
     door = GuardedDoor(tmp_path, requests={"deletePixKey": {"json": template}})
-    send(door, "deletePixKey", OWN_ACCOUNT, fill(template, account=OWN_ACCOUNT, key=MADE_UP_KEY, type=key_type))
+    send(door, "deletePixKey", OWN_ACCOUNT, filled_in(template, account=OWN_ACCOUNT, key=MADE_UP_KEY, type=key_type))
 
     assert len(door.sent_bodies) == 1
 

@@ -9,7 +9,7 @@ from environments.profiles.model import ENVIRONMENTS
 from reports.outputs.conformance_json import document_of
 from reports.outputs.terminal import summary
 from reports.result import causes
-from reports.result.run import ALERTS, LeftKey, Note, NoteKind, Observation, outcome_unknown
+from reports.result.run import ALERTS, LeftKey, Note, NoteKind, Observation, note_of_unknown_outcome
 from reports.sentences.headline import headline
 from reports.showing.resending import EXECUTES
 from spec.facts import words_as_facts
@@ -229,7 +229,7 @@ def run_with_each_kind_of_line():
         ("executePix.digit.type", "fail", deviation("missing", name="digit")),
         notes=[
             Note(NoteKind.WRONG_SET_UP, "the clock of this machine is 3 minutes off"),
-            outcome_unknown("exchange 3", "look it up"),
+            note_of_unknown_outcome("exchange 3", "look it up"),
             Note(NoteKind.GENERATED_TRAFFIC, "createPix: no generated request was ever accepted"),
         ],
         observations=[Observation("executePix.status.values", words_as_facts("DONE"))],

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from environments.secret_values import listed_secrets
-from reports.showing.evidence import UNDOCUMENTED, ShownRequest, ShownResponse, evidence, outline
+from reports.showing.evidence import UNDOCUMENTED, ShownRequest, ShownResponse, shown_in_full, shown_in_outline
 from reports.showing.resending import Resending
 from reports.showing.show import Display
 from spec.exchange import FailureKind
@@ -18,7 +18,7 @@ def test_an_outline_has_no_content():
 
     A report shows it if the content of an exchange need not be shown.
     """
-    shown = outline(registration())
+    shown = shown_in_outline(registration())
 
     assert shown.request == ShownRequest("POST", "/v1/pix/keys/{accountId}")
     assert shown.response == ShownResponse(200, cut="")
@@ -32,12 +32,12 @@ def test_evidence_has_content_and_lines():
     """
     exchange = registration()
 
-    shown = evidence(exchange, RESENDING)
+    shown = shown_in_full(exchange, RESENDING)
     *_, last_line = shown.lines_that_resend.splitlines()
 
     assert '"Success"' in shown.response.body
     assert last_line.startswith("curl -sS -i -X POST ")
-    assert (shown.number, shown.response.status) == (outline(exchange).number, 200)
+    assert (shown.number, shown.response.status) == (shown_in_outline(exchange).number, 200)
 
 
 def test_a_failure_stands_in_the_place_of_the_response():
@@ -47,7 +47,7 @@ def test_a_failure_stands_in_the_place_of_the_response():
     """
     timed_out_exchange = replace(unanswered(FailureKind.TIMEOUT), operation="")
 
-    shown = evidence(timed_out_exchange, RESENDING)
+    shown = shown_in_full(timed_out_exchange, RESENDING)
 
     assert shown.response is None
     assert shown.failure.startswith(f"{shown.failure_kind}: ")

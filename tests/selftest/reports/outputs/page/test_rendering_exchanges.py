@@ -8,7 +8,7 @@ from environments.secret_values import listed_secrets
 from reports.outputs.conformance_json import document_of
 from reports.outputs.page import rendering
 from reports.outputs.page.rendering import MOST_LINKED, marks_of, message_lines, summary_html
-from reports.showing.evidence import ShownResponse, evidence
+from reports.showing.evidence import ShownResponse, shown_in_full
 from reports.showing.resending import Resending
 from reports.showing.show import Display
 from spec.rules import judge
@@ -26,7 +26,7 @@ def marked_lines(finding_or_rule, exchange, side="response"):
     """
     is_rule = isinstance(finding_or_rule, str)
     findings = judge(finding_or_rule, exchange).findings if is_rule else [finding_or_rule]
-    shown_exchange = evidence(exchange, RESENDING)
+    shown_exchange = shown_in_full(exchange, RESENDING)
     content = getattr(shown_exchange, side)
     first_line = str(content.status) if isinstance(content, ShownResponse) else shown_exchange.failure
     marks = marks_of([reported_requirement("executePix.json", found=findings)], side)
