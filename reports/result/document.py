@@ -41,7 +41,7 @@ from reports.result.published import (
 from reports.result.run import ALERTS, NoteKind
 from reports.result.verdicts import VERDICTS_ON_THE_SERVICE, Coverage, RunVerdict, Verdict
 from spec.findings import Finding
-from spec.message import Text
+from spec.message import Text, Value
 from spec.requirements import interface_document
 
 FORMAT = "1.7"
@@ -228,20 +228,26 @@ class Deviation(Published):
 
 
 def _deviation(finding: Finding) -> Deviation:
-    """The finding as plain data, as conformance.json has it.
+    """A finding, which is one deviation of the service from a requirement, as conformance.json has it.
 
     `shown_by` and `times` are about generated requests. They are None, and so not in the file, if no generated request
-    shows the finding. `alone` is False if the deviation shows only while other requests are under way.
+    shows the deviation. `alone` is False if the deviation shows only while other requests are under way.
     """
+    is_shown_by_generated_requests = finding.times > 0  # the number of these requests
     return Deviation(
-        code=finding.code,
-        parameters={name: value if isinstance(value, int) else str(value) for name, value in finding.parameters},
-        pointers=finding.pointers,
+        code=finding.code,  # names the kind of the deviation, such as "missing"
+        parameters={name: _number_or_text(value) for name, value in finding.parameters},
+        pointers=finding.pointers,  # JSON pointers to the members of the response that deviate
         alone=finding.alone,
-        exchanges=finding.exchanges,
-        shown_by=finding.shown_by if finding.times else None,
-        times=finding.times or None,
+        exchanges=finding.exchanges,  # numbers of the requests whose answers show the deviation
+        shown_by=finding.shown_by if is_shown_by_generated_requests else None,
+        times=finding.times if is_shown_by_generated_requests else None,
     )
+
+
+def _number_or_text(value: Value) -> int | str:
+    """A value in the sentence of a finding as JSON can have it: a number unchanged, anything else as English text."""
+    return value if isinstance(value, int) else str(value)
 
 
 class ReportedRequirement(Published):

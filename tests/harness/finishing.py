@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator
-from itertools import chain
 from urllib.parse import unquote
 
 from environments.door.door import Door
@@ -74,41 +73,66 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
 
 
 def close_record(session: Session) -> None:
-    """Copy the state of the door (the only way by which requests leave) into the record from which reports are made.
+    """Copy what the door knows into the record of the run, from which reports are made.
 
-    | word | meaning |
-    |---|---|
-    | guard | the part of the door that decides whether a transaction code may be sent |
-    | journal | the file with the codes that runs have sent, so that no code is executed twice |
-    | supplied | from the profile, as most transaction codes are |
-    | grants | how the operations answered the valid token, and which of them succeeded at least once |
-    | outage | a time in which only a gateway answered the valid requests to an operation (502, 503, 504) |
+    The door is the part of the suite by which every request leaves for the service. It has the requests with their
+    answers, and knows which limits were reached and what the run left at the service.
+    """
+    _record_requests_and_end(session)
+    session.run.notes += _notes_of(session.door, session.reproduction, name_for_commands(session.run.profile))
+    _record_what_is_left_at_the_service(session)
+    _record_why_requests_were_not_sent(session)
+
+
+def _record_requests_and_end(session: Session) -> None:
+    """Record how many requests were sent, how they were answered, and why the run ended early, if it did.
+
+    The guard of the door decides whether a transaction code may be sent. It asks the journal, a file with the codes
+    that were sent, so that no code is executed twice.
     """
     run = session.run
     door = session.door
-    without_known_values = session.display.without_known_values  # hides tokens and codes in texts of other programs
-
-    # What was sent, and why the run ended.
     run.requests = len(door.exchanges)
     run.executions = door.guard.executions
-    run.unknown_outcomes = len(door.guard.unknown_outcomes)
-    run.grants = Grants.of_exchanges(door.exchanges)
-    run.ended_by = run.ended_by or door.token_monitor.line_about_expiry  # empty if the token is still accepted
-    run.unreachable = run.unreachable or without_known_values(door.liveness.why_unreachable)
-    run.end_of_target = _end_of_target(session.reproduction) if door.liveness.why_unreachable else ""
+    run.unknown_outcomes = len(door.guard.unknown_outcomes)  # executions of which no answer says if money moved
+    run.grants = Grants.of_exchanges(door.exchanges)  # which operations succeeded with the valid token
+    if not run.ended_by:
+        run.ended_by = door.token_monitor.line_about_expiry  # a sentence; empty if the token is still accepted
+    if door.liveness.why_unreachable:
+        run.end_of_target = _end_of_target(session.reproduction)
+    if not run.unreachable:
+        # The text may be that of a library, with a token or a code in it.
+        run.unreachable = session.display.without_known_values(door.liveness.why_unreachable)
+    # Each is a text that says what is wrong with the journal; empty if nothing is.
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.trouble_with_profile_codes)
 
-    # Notes for people, and what is left at the service.
-    run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
-    if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it
-        for key in door.keys.not_cleaned_up():
-            name = changed(key.label, without_known_values)
-            run.not_cleaned_up.append(LeftKey(name, key.state.value, key.is_of_profile, tuple(key.exchanges)))
-        run.transfers_not_executed += _not_executed(door, session.profile.accounts)
 
-    # Why requests were not sent: by reason, the operations that they were for.
-    run.outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
-    unsent = {reason: _in_order(names) for reason, names in door.unsent.items()} | run.outages
+def _record_what_is_left_at_the_service(session: Session) -> None:
+    """Record the PIX keys that the run registered and did not delete, and the transfers that it did not execute.
+
+    Nothing is left of the embedded sandbox, a small service inside the suite, because it ends with the run.
+    """
+    run = session.run
+    if run.profile.base_url == EMBEDDED:
+        return
+    for key in session.door.keys.not_cleaned_up():
+        name = changed(key.label, session.display.without_known_values)  # without account numbers, for example
+        why = key.state.value
+        run.not_cleaned_up.append(LeftKey(name, why, key.is_of_profile, tuple(key.exchanges)))
+    run.transfers_not_executed += _lines_about_transfers_not_executed(session.door, session.profile.accounts)
+
+
+def _record_why_requests_were_not_sent(session: Session) -> None:
+    """Record for each reason why requests were not sent, such as a limit, the operations that they were for.
+
+    `outages` are the reasons that are about a gateway: for some time only a gateway answered (502, 503, 504).
+    """
+    run = session.run
+    door = session.door
+    outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
+    unsent = {reason: _in_order(names) for reason, names in door.unsent.items()}
+    run.outages = outages
+    unsent.update(outages)
     # A reason without an operation was only about undocumented paths.
     run.unsent = {reason: names for reason, names in unsent.items() if names}
 
@@ -121,12 +145,13 @@ def _end_of_target(reproduction: Reproduction) -> Text:
     """
     in_flight = reproduction.in_flight_at_the_end
     if in_flight:
-        requests = dict.fromkeys(f"{exchange.operation}, {request_in_words(exchange)}" for exchange in in_flight)
+        descriptions = [f"{exchange.operation}, {request_in_words(exchange)}" for exchange in in_flight]
+        distinct_descriptions = list(dict.fromkeys(descriptions))
         return say(
             "the service ended while exchange {numbers} was on its way ({requests}): start it and run again, because "
             "only a request that ends it twice is a failure",
             numbers=first_few([str(exchange.number) for exchange in in_flight]),
-            requests=first_few(list(requests)),
+            requests=first_few(distinct_descriptions),
         )
     answered = [exchange for exchange in reproduction.exchanges if exchange.response]
     if not answered:
@@ -145,43 +170,51 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
 
     The content (headers, bodies, curl command) is recorded only for exchanges that the report refers to, because all of
     it would be too much. Any other exchange gets an outline: its operation, status and times. The report refers to
-    exchanges that show a result, or a key that was not deleted. If `with_content` is false, the content is recorded
-    only for exchanges that show a failure or such a key.
+    exchanges that show a result, or a key that was not deleted. If `with_content` is false, no files are written, so
+    the content is recorded only for exchanges that show a failure or such a key.
     """
     run = session.run
-    exchanges = session.door.exchanges
     _note_what_comes_first_when_resending(session)
-    citing_results = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
-    cited_numbers = set(chain.from_iterable(result.exchanges for result in citing_results))
-    cited_numbers.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
-    for exchange in exchanges:
-        if exchange.number in cited_numbers:
+    numbers_with_content: set[int] = set()
+    for result in run.results:
+        if with_content or result.verdict == Verdict.FAIL:
+            numbers_with_content.update(result.exchanges)
+    for key in run.not_cleaned_up:
+        numbers_with_content.update(key.exchanges)
+    for exchange in session.door.exchanges:
+        if exchange.number in numbers_with_content:
             run.exchanges[exchange.number] = shown_in_full(exchange, session.resending)
         else:
             run.exchanges[exchange.number] = shown_in_outline(exchange)
 
 
 def _note_what_comes_first_when_resending(session: Session) -> None:
-    """Tell the writer of the shell lines which requests a person has to send before another one is sent again.
+    """Find out which requests a person must send first before one request of this run is sent again.
 
-    - Before an execution, a request that prepares a new transfer, because a transfer is executed only once. It is the
-      same as the request that prepared the executed transfer.
-    - Before a registration or deletion, the earlier registration and deletion of the same key, because a service
-      answers the second registration of a key otherwise than the first one.
+    `session.resending`, which writes shell lines for the report, gets to know these requests:
+
+    - Before an execution: the request that prepared the transfer, because each transfer can be executed only once.
+    - Before a registration or deletion: the earlier registration and deletion of the same key, because a service may
+      answer the second registration of a key in another way than the first.
     """
     exchanges = session.door.exchanges
-    code_by_number = session.door.guard.prepared.codes  # the transaction code, by the number of its preparation
-    prepared = [exchange for exchange in exchanges if code_by_number.get(exchange.number)]
-    session.resending.preparation_by_code = {code_by_number[exchange.number]: exchange.request for exchange in prepared}
+    code_by_number = session.door.guard.prepared.codes  # the transaction code, by the number of the preparing exchange
+    preparation_by_code = {}
+    for exchange in exchanges:
+        code = code_by_number.get(exchange.number)
+        if code:
+            preparation_by_code[code] = exchange.request
+    session.resending.preparation_by_code = preparation_by_code
     session.resending.key_changes_before = changes_of_the_same_key_before(exchanges)
 
 
 def changes_of_the_same_key_before(exchanges: Iterable[Exchange]) -> dict[int, tuple[Request, ...]]:
-    """What the run did to a key before each registration and deletion of it, because the answer may depend on that.
+    """The requests that changed a key earlier, for each registration and deletion of a key, by exchange number.
 
-    The result has, by the number of an exchange, the request of the last granted registration of the same key, and the
-    request of the last deletion after it, if one was granted. If no registration was granted before, the first granted
-    deletion takes its place. Exchanges before which nothing was done are left out.
+    There are one or two such requests: the last granted registration of the key, and the last granted deletion after
+    that registration. If no registration was granted before, the first granted deletion takes its place. If exchanges
+    4, 7 and 9 register, delete and register the same key, the result has the request of 4 for exchange 7, and the
+    requests of 4 and 7 for exchange 9. An exchange with nothing before it is left out.
     """
     changes_by_key: dict[str, tuple[Request, ...]] = {}  # the changes so far: one or two requests
     changes_before: dict[int, tuple[Request, ...]] = {}
@@ -194,10 +227,12 @@ def changes_of_the_same_key_before(exchanges: Iterable[Exchange]) -> dict[int, t
             continue
         if key in changes_by_key:
             changes_before[exchange.number] = changes_by_key[key]
-        is_change = exchange.credential == VALID and is_granted(exchange)
-        if is_change and exchange.operation == "registerPixKey":
+        has_changed_the_key = exchange.credential == VALID and is_granted(exchange)
+        if not has_changed_the_key:
+            continue
+        if exchange.operation == "registerPixKey":
             changes_by_key[key] = (exchange.request,)
-        elif is_change:
+        else:
             first_change = changes_by_key.get(key, ())[:1]  # empty if this deletion is the first change of the key
             changes_by_key[key] = (*first_change, exchange.request)
     return changes_before
@@ -240,25 +275,27 @@ def _is_declined(exchange: Exchange) -> bool:
     return says_success_false(exchange.response)
 
 
-def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
+def _lines_about_transfers_not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
     """Lines about the transfers that the run prepared and did not execute: a line for each reason.
 
-    For example `2 transfers (exchanges 7 and 9), each not executed: …`. A person may want to look them up.
+    For example `2 transfers (exchanges 7 and 9), each not executed: …`. A person may want to look them up. `accounts`
+    are the accounts of the profile.
     """
     code_at = door.budget.code_at  # the JSON pointer to the transaction code in an answer
-    transfers_by_reason: defaultdict[Text, list[Exchange]] = defaultdict(list)
+    numbers_by_reason: defaultdict[Text, list[str]] = defaultdict(list)
     for exchange, reason in door.guard.prepared.outcomes_of_preparations(door.exchanges, code_at):
-        transfers_by_reason[_reason_in_words(exchange, reason, accounts)].append(exchange)
-    for reason_in_words, transfers in transfers_by_reason.items():
-        numbers = [str(exchange.number) for exchange in transfers]
+        reason_in_words = _reason_in_words(exchange, reason, accounts)  # empty if the transfer was executed
         if reason_in_words:
-            yield say_many(
-                "{n} transfer (exchange {numbers}), not executed: {why}",
-                "{n} transfers (exchanges {numbers}), each not executed: {why}",
-                n=len(transfers),
-                numbers=first_few(numbers) if reason_in_words in _REASONS_WITH_FEW_NUMBERS else listed(numbers),
-                why=message_of(reason_in_words),
-            )
+            numbers_by_reason[reason_in_words].append(str(exchange.number))
+    for reason_in_words, numbers in numbers_by_reason.items():
+        names_only_a_few = reason_in_words in _REASONS_WITH_FEW_NUMBERS
+        yield say_many(
+            "{n} transfer (exchange {numbers}), not executed: {why}",
+            "{n} transfers (exchanges {numbers}), each not executed: {why}",
+            n=len(numbers),
+            numbers=first_few(numbers) if names_only_a_few else listed(numbers),
+            why=message_of(reason_in_words),
+        )
 
 
 # -- notes ------------------------------------------------------------------------------------------------------------
@@ -267,27 +304,28 @@ def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
 def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
     """Notes for people about what a run found out besides its results, the most important note first.
 
-    `name` is the name of the profile for commands that a note suggests.
+    The door has all requests with their answers, and `reproduction` knows which requests were sent again. `name` is the
+    name of the profile for commands that a note suggests.
     """
     valid = [exchange for exchange in door.exchanges if exchange.expects_success]
     something_succeeded = any(map(is_granted, valid))
     if not something_succeeded:
         # If everything was refused, the cause is not one account or one code, so no note is written about these.
         valid = []
-    yield from _unsettled_transfers(door, name)
-    yield from _stopped_deletions(door)
+    yield from _notes_on_transfers_with_unknown_outcome(door, name)
+    yield from _note_on_stopped_deletions(door)
     for fault in _faults_of_the_set_up(door, valid):
         yield Note(NoteKind.WRONG_SET_UP, fault)
-    yield from _refused_accounts(door, valid)
-    yield from _answers_that_say_little(door, reproduction)
+    yield from _notes_on_refused_accounts(door, valid)
+    yield from _notes_on_answers_that_say_little(door, reproduction)
 
 
-def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
+def _notes_on_transfers_with_unknown_outcome(door: Door, name: str) -> Iterator[Note]:
     """Notes on transfers of which nobody knows yet whether they moved money: of this run, and of earlier runs.
 
     A person has to look such a transfer up. If there is a journal (the file with the codes that were sent), the note
-    has two commands. The first one lists the entries of the journal. The second one marks an entry as looked up, so
-    that later reports do not have the note.
+    has two commands: one lists the entries of the journal, and the other marks an entry as looked up, so that later
+    reports do not have the note. `name` is the name of the profile in these commands.
     """
     command_to_settle: Text = ""
     if door.guard.journal:
@@ -315,20 +353,22 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
         yield Note(NoteKind.NOT_CLEANED_UP, joined((perhaps, say("look the transfer up"), command_to_settle)))
 
 
-def _stopped_deletions(door: Door) -> Iterator[Note]:
-    """At most one note: why the run stopped to register and delete PIX keys.
+def _note_on_stopped_deletions(door: Door) -> Iterator[Note]:
+    """At most one note: why the run no longer registers and deletes PIX keys.
 
     The most serious reason is a missing key that was on the account before the run: perhaps the service deleted the
     wrong key. A reason in `door.unsent` is left out here, because the report lists these reasons elsewhere.
     """
-    if door.keys.lists.vanished:
+    if door.keys.lists.vanished:  # the keys of before the run that a later list of keys lacks
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
-    elif door.key_changes.why_stopped and door.key_changes.why_stopped not in door.unsent:
-        yield Note(NoteKind.REQUESTS_LEFT_OUT, door.key_changes.why_stopped)
+        return
+    why_stopped = door.key_changes.why_stopped  # empty if registrations and deletions go on
+    if why_stopped and why_stopped not in door.unsent:
+        yield Note(NoteKind.REQUESTS_LEFT_OUT, why_stopped)
 
 
-def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
+def _notes_on_refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
     """A note on each account of the profile that the service refuses everywhere, because it is probably a wrong one.
 
     At least two operations must have refused the account, and none accepted it. `valid` are the requests that should
@@ -336,25 +376,28 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
     """
     accounts = [secret.value for secret in door.secrets.known if secret.name == ACCOUNT]
     for number, account in enumerate(accounts, 1):
-        answers = [exchange for exchange in valid if exchange.request.last_segment == account]
-        refusing = {
-            exchange.operation for exchange in answers if refusal_or_failure(exchange) not in TEMPORARY_REFUSALS
-        }
-        is_refused_everywhere = len(refusing) > 1 and not any(map(is_granted, answers))
-        if is_refused_everywhere:
+        exchanges = [exchange for exchange in valid if exchange.request.last_segment == account]
+        if any(map(is_granted, exchanges)):
+            continue
+        refusing_operations = set()
+        for exchange in exchanges:
+            if refusal_or_failure(exchange) not in TEMPORARY_REFUSALS:
+                refusing_operations.add(exchange.operation)
+        if len(refusing_operations) >= 2:
             refused = say(
                 "number {number} of accounts: refused by every operation ({answer}): check accounts",
                 number=number,
-                answer=answer_in_words(answers[0]),
+                answer=answer_in_words(exchanges[0]),
             )
             yield Note(NoteKind.ACCOUNT_REFUSED, refused)
 
 
-def _answers_that_say_little(door: Door, reproduction: Reproduction) -> Iterator[Note]:
+def _notes_on_answers_that_say_little(door: Door, reproduction: Reproduction) -> Iterator[Note]:
     """Notes on answers that may say little about the service.
 
-    They were changed by parallel requests, cut short by limits of the suite, or given by gateways. All of these notes
-    have one kind, which is named after the first of the three causes.
+    Such answers were changed by parallel requests, cut short by limits of the suite, or given by gateways. All of these
+    notes have one kind, which is named after the first of the three causes. `reproduction` knows which requests got a
+    different answer when they were sent again.
     """
     for text in (
         *_changed_by_parallel_requests(reproduction),
@@ -409,7 +452,8 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
     """Lines about mistakes that the user can correct: in the token, transaction codes, the journal, or a certificate.
 
     The journal is a file with the codes that runs sent. The guard is the part of the suite that decides whether a
-    transaction code may be sent. `valid` are the requests that should have succeeded.
+    transaction code may be sent, and its `notes` say why it kept codes back. `valid` are the requests that should have
+    succeeded.
     """
     guard = door.guard
     if guard.token_refused:
@@ -424,22 +468,23 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
         resend = say("then name this one code in --resend-code") if may_be_sent_again else ""
         yield joined((refused, resend))
     yield from guard.notes
-    yield from _kept_by_journal(door)
-    yield from door.token_monitor.notes
-    if any(refusal_or_failure(exchange) is RefusalKind.CERTIFICATE for exchange in door.exchanges):
+    yield from _lines_about_codes_not_sent(door)
+    yield from door.token_monitor.notes  # such as that the token expired
+    kinds_of_refusals = [refusal_or_failure(exchange) for exchange in door.exchanges]
+    if RefusalKind.CERTIFICATE in kinds_of_refusals:
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
     if not guard.notes:  # if there are notes of the guard, they name the cause of the refusals
-        yield from _codes_refused(door, valid)
+        yield from _line_about_refused_codes(door, valid)
 
 
-def _kept_by_journal(door: Door) -> Iterator[Text]:
+def _lines_about_codes_not_sent(door: Door) -> Iterator[Text]:
     """Lines about transaction codes that were not sent, because the journal says that an earlier run sent them.
 
     The journal is a file with the codes that runs sent, so that no code is executed twice. Once it cannot be written,
-    no further code is sent. If it cannot be relied on, such as a shortened one, no code of the profile is. One more
-    line is about codes that an earlier run sent only with a wrong token.
+    no further code is sent. If it is incomplete, for example because somebody shortened it, no code of the profile is
+    sent. One more line is about codes that an earlier run sent only with a wrong token.
     """
-    guard = door.guard
+    guard = door.guard  # the part of the suite that decides whether a transaction code may be sent
     number_of_supplied = len(door.secrets.codes)
     if guard.journal_trouble:
         yield say("executions were stopped: {why}", why=guard.journal_trouble)
@@ -469,20 +514,21 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         )
 
 
-def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
+def _line_about_refused_codes(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     """At most one line: how many transaction codes the service refused to execute, and with which answers.
 
     A refusal is not counted if its transfer may have been executed in spite of it. There is no line if each refusal may
-    be a conflict with a parallel request.
+    be a conflict with a parallel request. `valid` are the requests that should have succeeded.
 
-    If a sandbox refused all codes of the profile, the line ends with a question: did an earlier run execute them? For a
-    sandbox has no journal that would prevent a second execution. If codes that this run prepared were refused as well,
-    the question is left out, because no earlier run can have executed them.
+    If a sandbox refused all codes of the profile, the line ends with a question: did an earlier run execute them? On a
+    sandbox no journal (a file of the codes that were sent) prevents a second execution. If codes that this run prepared
+    were refused as well, the question is left out, because no earlier run can have executed these.
     """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
     with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown_outcomes]
     refused = [exchange for exchange in with_known_outcome if _refuses_a_code(exchange)]
-    if all(_may_be_a_conflict(exchange) for exchange in refused):  # also if no code was refused
+    each_may_be_a_conflict = all(map(_may_be_a_conflict, refused))  # also true if no code was refused
+    if each_may_be_a_conflict:
         return
     line = say(
         "{number} of {all} transaction codes were refused: {answers}",
@@ -490,16 +536,28 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
         all=len(executions),
         answers=answers_in_words(refused),
     )
-    prepared = [exchange for exchange in executions if door.guard.prepared.has(unquote(exchange.request.last_segment))]
-    supplied = [exchange for exchange in executions if exchange not in prepared]
-    all_supplied_refused = bool(supplied) and all(exchange in refused for exchange in supplied)
-    no_prepared_refused = all(exchange not in refused for exchange in prepared)
-    has_no_journal = door.guard.journal is None  # the target is a sandbox
-    perhaps_executed_before = all_supplied_refused and no_prepared_refused and has_no_journal
     question: Text = ""
-    if perhaps_executed_before:
+    if door.guard.journal is None and _only_codes_of_the_profile_were_refused(door, executions, refused):
         question = say("did an earlier run execute these codes? transactions.prepare makes new codes for each run")
     yield joined((line, question))
+
+
+def _only_codes_of_the_profile_were_refused(door: Door, executions: list[Exchange], refused: list[Exchange]) -> bool:
+    """True if the service refused every transaction code of the profile, and no code that this run prepared itself.
+
+    False if no code of the profile was sent. `executions` are all executions, and `refused` the refused ones of them.
+    """
+    with_profile_code = [exchange for exchange in executions if not _has_code_of_this_run(door, exchange)]
+    refused_with_profile_code = [exchange for exchange in refused if not _has_code_of_this_run(door, exchange)]
+    every_profile_code_was_refused = len(refused_with_profile_code) == len(with_profile_code)
+    no_other_code_was_refused = len(refused_with_profile_code) == len(refused)
+    return bool(with_profile_code) and every_profile_code_was_refused and no_other_code_was_refused
+
+
+def _has_code_of_this_run(door: Door, execution: Exchange) -> bool:
+    """True if the transaction code of an execution was prepared by this run; false if it is one of the profile."""
+    code = unquote(execution.request.last_segment)  # the end of the path
+    return door.guard.prepared.has(code)
 
 
 def _may_be_a_conflict(exchange: Exchange) -> bool:
@@ -513,7 +571,7 @@ def _may_be_a_conflict(exchange: Exchange) -> bool:
 def _refuses_a_code(exchange: Exchange) -> bool:
     """True if the service refused the transaction code itself, and not the token, for example.
 
-    If the answer nevertheless has an execution result, it is unclear whether money moved, so that the result is False.
+    False if the answer nevertheless has an execution result, because then it is unclear whether money moved.
     """
     if exchange.response is None:
         return False

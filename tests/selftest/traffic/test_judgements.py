@@ -15,7 +15,7 @@ from environments.door.wrong_tokens import NO_HEADER
 from spec.findings import Conclusion
 from spec.log import Log
 from spec.rules.reproduction import Reproduction
-from tests.harness.finishing import _codes_refused, _reason_in_words
+from tests.harness.finishing import _line_about_refused_codes, _reason_in_words
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration
 from tests.traffic.judgements import (
     documented_execution_is_enough,
@@ -228,7 +228,7 @@ def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, 
     refused_execution = answer("executePix", {}, status=status, beside=beside)
     successful_execution = execution(EXECUTION_RESULT)
 
-    assert list(map(str, _codes_refused(_DOOR, [refused_execution, successful_execution]))) == notes
+    assert list(map(str, _line_about_refused_codes(_DOOR, [refused_execution, successful_execution]))) == notes
 
 
 @pytest.mark.parametrize(
