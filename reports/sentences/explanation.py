@@ -17,7 +17,7 @@ from reports.observed.comparison import came_to_its_end
 from reports.observed.earlier_runs import UnreadableError, read_run, runs_of
 from reports.outputs.writing import PAGE
 from reports.result.document import EarlierRun
-from reports.sentences.wording import needed_for
+from reports.sentences.wording import permission_needed_for
 from spec.interface import operations
 from spec.message import Date, Text, say
 from spec.requirements import Requirement, read_yaml
@@ -139,7 +139,7 @@ def _needed(requirement: Requirement) -> Iterator[str]:
     No line for a requirement that is about no single operation.
     """
     if requirement.operation:
-        yield str(needed_for(operations()[requirement.operation]))
+        yield str(permission_needed_for(operations()[requirement.operation]))
 
 
 def listing(requirements: Iterable[Requirement], run: LastRun) -> Iterator[str]:

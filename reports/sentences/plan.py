@@ -17,7 +17,7 @@ from itertools import chain
 from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN, TIMES_FOR_SYNTHETIC
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE_FORMS, permitted_credential_forms
 from environments.profiles.model import PixKey, Profile
-from reports.sentences.wording import grouped, listed, needed_for
+from reports.sentences.wording import grouped, listed, permission_needed_for
 from spec.exchange import VALID, Exchange
 from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import as_bytes
@@ -355,7 +355,7 @@ def _lines_about_out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
     not_permitted = [operation for operation in operations().values() if operation.id in plan.operations_not_permitted]
     yield "out of scope:" if not_permitted else "out of scope: no operation"
     for operation in not_permitted:
-        yield f"  {operation.id:<17} {needed_for(operation)}"
+        yield f"  {operation.id:<17} {permission_needed_for(operation)}"
     if "fuzz" not in profile.allow:
         yield "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off"
         yield "  body at a synthetic account, or with an undocumented key type"

@@ -61,7 +61,7 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def needed_for(operation: Operation) -> Text:
+def permission_needed_for(operation: Operation) -> Text:
     """The permission that the profile must list in `allow` before a request to this operation may be sent.
 
     For example `POST /v1/pix: needs create-pix in allow; it may move money`.

@@ -41,16 +41,16 @@ class KnownValues:
 
     size: int
     """Number of values that it was made of."""
-    plain: dict[str, str]
+    value_by_placeholder: dict[str, str]
     """The value behind each placeholder."""
-    origins: dict[str, str]
+    profile_key_by_placeholder: dict[str, str]
     """The key of the profile that has a value, by placeholder, if the value is a text of a body or of a header."""
 
     def __init__(self, values: Sequence[Known]) -> None:
         """Prepare a search for these values, such as tokens and account numbers, and for their encodings."""
         self.size = len(values)
-        self.plain = {}  # by placeholder, such as `<account 2>`: the value itself
-        self.origins = {}  # by placeholder: the key of the profile that has it, such as `requests.createPix.json.to`
+        self.value_by_placeholder = {}  # by placeholder, such as `<account 2>`: the value itself
+        self.profile_key_by_placeholder = {}  # by placeholder: the key of the profile that has it, such as `requests.createPix.json.to`
         # A placeholder replaces a value in outputs. All keys below are in small letters.
         self._placeholders: dict[str, str] = {}  # by value
         # By value: placeholders of values that are hidden only in requests of the suite, not in answers.
@@ -93,9 +93,9 @@ class KnownValues:
         value = _fold(known_value.value)
         has_number = number > 1 and not known_value.secret
         placeholder = f"<{known_value.name} {number}>" if has_number else f"<{known_value.name}>"
-        self.plain.setdefault(placeholder, known_value.value)
+        self.value_by_placeholder.setdefault(placeholder, known_value.value)
         if known_value.origin:
-            self.origins[placeholder] = known_value.origin
+            self.profile_key_by_placeholder[placeholder] = known_value.origin
             # A text such as `1` or `type` may be in an answer by chance, so it is hidden only in requests of the suite.
             if len(value) < SHORTEST_FOUND_IN_TEXTS or value in _ORDINARY:
                 self._placeholders_in_requests[value] = placeholder

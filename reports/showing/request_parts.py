@@ -183,7 +183,7 @@ class RequestSplitter:
             is_placeholder = index % 2 == 1
             if is_placeholder:
                 parts.append(self._known_value(piece))
-                text_with_plain_values += known_values.plain[piece]
+                text_with_plain_values += known_values.value_by_placeholder[piece]
             elif piece:
                 parts.append(piece)
                 text_with_plain_values += piece
@@ -208,13 +208,13 @@ class RequestSplitter:
             return Redacted(self._expressions_of_secrets[name], placeholder)
         name_without_number = name.partition(" ")[0]  # `account` for `<account 2>`
         key_of_list = _PROFILE_KEYS.get(name_without_number)  # such as `accounts`; None if no list has such values
-        profile_key = known_values.origins.get(placeholder, key_of_list)
+        profile_key = known_values.profile_key_by_placeholder.get(placeholder, key_of_list)
         if profile_key is None:  # the value is not in the profile: a wrong token, for instance
             # Its origin is its placeholder, so that a comment still says what the variable is.
             return Redacted(variable_expression(f"sent {name}"), shown=placeholder, origin=placeholder)
         origin = ""
         if profile_key:  # it is empty for a transaction code, whose comment says of which kind of transfer the code is
-            origin = self._origin(profile_key, known_values.plain[placeholder])
+            origin = self._origin(profile_key, known_values.value_by_placeholder[placeholder])
         return Redacted(variable_expression(name), placeholder, origin)
 
     def _origin(self, profile_key: str, text: str) -> str:
@@ -250,7 +250,7 @@ class RequestSplitter:
             return [value] if value else []
         placeholder = known_values.placeholder_of(credential)  # in any letter case, so it may be a wrong token
         is_secret_of_profile = placeholder.strip("<>") in self._expressions_of_secrets
-        if is_secret_of_profile and known_values.plain[placeholder] == credential:
+        if is_secret_of_profile and known_values.value_by_placeholder[placeholder] == credential:
             return [scheme, self._known_value(placeholder)]
         return [scheme, Redacted(variable_expression("wrong token"), ANOTHER_TOKEN, ANOTHER_TOKEN)]
 
@@ -276,10 +276,14 @@ class RequestSplitter:
         placeholder = (
             known_values.placeholder_in_request(content) if _is_value(token) else known_values.placeholder_of(content)
         )
-        is_written_as_in_profile = placeholder and token.text == f"{quote}{known_values.plain[placeholder]}{quote}"
+        is_written_as_in_profile = (
+            placeholder and token.text == f"{quote}{known_values.value_by_placeholder[placeholder]}{quote}"
+        )
         if is_written_as_in_profile:
             return [quote, self._known_value(placeholder), quote]
-        profile_key = known_values.origins.get(placeholder, "")  # such as `requests.createPix.json.to`
+        profile_key = known_values.profile_key_by_placeholder.get(
+            placeholder, ""
+        )  # such as `requests.createPix.json.to`
         if _is_value(token) and not profile_key:
             profile_key = self._key_of_text_filled_in(content)
         is_secret = profile_key or _is_personal_value(token) or known_values.has(content)

@@ -50,7 +50,7 @@ _MOST_SIMILAR = 3
 """Ids that an error message suggests instead of a wrong one."""
 
 
-def only_selftests(config: pytest.Config) -> bool:
+def runs_only_selftests(config: pytest.Config) -> bool:
     """True if the user runs only tests of the suite itself (tests/selftest), which test no service.
 
     Without a path on the command line it is false.
@@ -81,7 +81,7 @@ def take_selection_from_pytest(config: pytest.Config) -> None:
     option.last_failed = getattr(option, "lf", False)  # there is no such option with -p no:cacheprovider
     option.lf = False
     if option.ids:
-        ids_of(option.ids)  # only to raise UsageError for a wrong word: `wanted_ids` asks for the ids later
+        ids_selected_by(option.ids)  # only to raise UsageError for a wrong word: `wanted_ids` asks for the ids later
 
 
 def wanted_ids(config: pytest.Config) -> frozenset[str]:
@@ -89,7 +89,7 @@ def wanted_ids(config: pytest.Config) -> frozenset[str]:
     wanted = frozenset(requirements())
     expression = getattr(config.option, "ids", "")
     if expression:
-        wanted = wanted & ids_of(expression)
+        wanted = wanted & ids_selected_by(expression)
     if getattr(config.option, "last_failed", False):
         # If nothing failed, pytest would run everything with --last-failed. Here nothing is selected then, because a
         # run of everything executes transfers that nobody asked for.
@@ -164,7 +164,7 @@ def _is_list_of_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(element, str) for element in value)
 
 
-def ids_of(expression: str) -> frozenset[str]:
+def ids_selected_by(expression: str) -> frozenset[str]:
     """The ids of the requirements that an expression of -k selects, such as `executePix and not executePix.id`.
 
     Raises UsageError, in one line, if it is no valid expression.

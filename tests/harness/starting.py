@@ -46,7 +46,7 @@ from tests.harness.pen import Pen
 from tests.harness.reporter import Reporter
 from tests.harness.selection import (
     collect_conformance_tests_by_default,
-    only_selftests,
+    runs_only_selftests,
     selection_in_words,
     take_selection_from_pytest,
 )
@@ -62,7 +62,7 @@ def is_about_a_service(config: pytest.Config) -> bool:
     """
     if options_given(config, OPTIONS_THAT_COLLECT_NO_TESTS):
         return False
-    return explains(config) or not only_selftests(config)
+    return explains(config) or not runs_only_selftests(config)
 
 
 @contextmanager

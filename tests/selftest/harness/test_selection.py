@@ -15,7 +15,7 @@ from environments.profiles.loading import load
 from environments.sandbox import Server, Service
 from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations_reached
 from spec.requirements import requirements
-from tests.harness.selection import ids_of, selection_in_words, selection_of
+from tests.harness.selection import ids_selected_by, selection_in_words, selection_of
 from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
 from tests.selftest.proof.directly import collected_tests, try_in_memory
 from tests.selftest.proof.gate import trial_of_plain_sandbox
@@ -75,7 +75,7 @@ IDS_OF_ACCOUNT = {f"executePix.account.{ending}" for ending in ("present", "type
 )
 def test_k_selects_requirements_by_their_ids_and_by_groups_of_them(expression, ids):
     """The option -k takes ids of requirements with and, or, not and parentheses. A group is an id up to one of its dots."""
-    assert ids_of(expression) == ids
+    assert ids_selected_by(expression) == ids
 
 
 EXPECTED_IDS = "expected ids of requirements, or of groups of them, with and, or, not and parentheses"
@@ -105,7 +105,7 @@ def test_k_refuses_words_that_are_no_id(expression, line):
     The line names the nearest requirement, if there is one.
     """
     with pytest.raises(pytest.UsageError) as error_info:
-        ids_of(expression)
+        ids_selected_by(expression)
 
     assert str(error_info.value) == line
 

@@ -12,7 +12,7 @@ import pytest
 from environments.profiles.loading import load
 from environments.sandbox import Request, Response, Service
 from spec.interface import SYNTHETIC_PREFIX, operations
-from tests.harness.selection import ids_of
+from tests.harness.selection import ids_selected_by
 from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.mutants.robustness_faults import DROPPED, Falls
@@ -197,7 +197,7 @@ def test_one_wrong_success_in_four_is_found():
 
     The `data` of such an answer is a list, and not an object as documented.
     """
-    ids = ids_of("registerPixKey or deletePixKey")
+    ids = ids_selected_by("registerPixKey or deletePixKey")
     trial = try_in_memory(EveryFourthDeletionHasAList(), ids=ids, generated=True, examples=None)
 
     assert trial.failing == {"deletePixKey.envelope.data.type"}

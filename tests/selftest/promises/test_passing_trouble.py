@@ -16,7 +16,7 @@ from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
 from spec.rules.reproduction import Reproduction
-from tests.harness.selection import ids_of
+from tests.harness.selection import ids_selected_by
 from tests.selftest.exchanges import answer, unanswered
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services.one_run import CODE, HOW_TO_PREPARE, FakeBank, result_in_memory, started_journal
@@ -234,7 +234,7 @@ def test_requirements_that_dropped_registrations_left_untested_say_that_connecti
     To drop a request is to close the connection without an answer, and one requirement fails for it. No message advises
     to change the body or the profile.
     """
-    trial = try_in_memory(DropsRegistrations(), ids=ids_of("registerPixKey or deletePixKey"))
+    trial = try_in_memory(DropsRegistrations(), ids=ids_selected_by("registerPixKey or deletePixKey"))
     messages = {name: str(trial.results[name].message) for name in trial.not_exercised}
     all_messages = " ".join(messages.values())
 

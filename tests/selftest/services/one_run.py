@@ -26,7 +26,7 @@ from spec.exchange import VALID
 from spec.interface import operations
 from spec.log import Log
 from spec.requirements import requirements
-from tests.harness.selection import ids_of, selection_of
+from tests.harness.selection import ids_selected_by, selection_of
 from tests.selftest.proof.directly import run_tests_in_memory
 from tests.selftest.schemas import schema_deviations
 from tests.selftest.services.running import TOKEN_VARIABLES, RunResult, write_profile
@@ -175,7 +175,7 @@ def run_suite_in_memory(
 
     `selected` is an expression of -k; `tests` are TARGETED_TESTS, GENERATED_TESTS or ALL_TESTS.
     """
-    ids = ids_of(selected) if selected else requirements()
+    ids = ids_selected_by(selected) if selected else requirements()
 
     def is_selected(item) -> bool:
         is_generated = item.get_closest_marker("property") is not None

@@ -10,7 +10,7 @@ from environments.door.opening import journal_in_words, journal_of
 from environments.profiles.loading import load
 from reports.sentences.plan import plan_lines
 from spec.interface import READ_OPERATIONS
-from tests.harness.selection import ids_of
+from tests.harness.selection import ids_selected_by
 from tests.selftest.planned import plan_of
 from tests.selftest.services.running import write_profile
 from tests.selftest.shared_runs import run_in_this_process
@@ -32,7 +32,7 @@ def lines_of_plan(tmp_path):
     def lines(selection="", **changes):
         profile = load(str(write_profile(tmp_path, STAGING, **changes)))
         profile = replace(profile, limits=replace(profile.limits, examples=2))
-        selected_ids = ids_of(selection) if selection else None
+        selected_ids = ids_selected_by(selection) if selection else None
         planned = plan_of(profile, selected_ids)
         journal = "; ".join(filter(None, journal_in_words(profile)[:2]))
         return list(plan_lines(planned, profile, journal, selection))
@@ -91,7 +91,7 @@ def test_the_plan_says_why_each_request_is_sent(tmp_path):
     key are left out, because the profile does not say where a list shows the key, so that it could not be deleted.
     """
     profile = load(str(write_profile(tmp_path, STAGING, sandbox=None)))
-    planned = plan_of(profile, ids_of("registerPixKey.pixKeyType.undocumented"))
+    planned = plan_of(profile, ids_selected_by("registerPixKey.pixKeyType.undocumented"))
     lines = list(plan_lines(planned, profile, journal="", selected=""))
     types_sent = [key_type for key_type in undocumented_types(with_empty_keys=False) if not key_type.may_make_a_key]
 
@@ -109,7 +109,10 @@ def test_the_plan_says_why_generated_requests_are_sent():
     profile = load("sandbox")
     lines = list(
         plan_lines(
-            plan_of(profile, ids_of("listPixKeys.serverError"), generated=True), profile, journal="", selected=""
+            plan_of(profile, ids_selected_by("listPixKeys.serverError"), generated=True),
+            profile,
+            journal="",
+            selected="",
         )
     )
     purposes = {line.strip().partition("  ")[2] for line in lines}

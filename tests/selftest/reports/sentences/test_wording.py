@@ -10,9 +10,9 @@ from reports.sentences.wording import (
     grouped,
     listed,
     missing_permission,
-    needed_for,
     one_line,
     operations_in_words,
+    permission_needed_for,
     published_moment,
     read_moment,
     shortened,
@@ -78,8 +78,8 @@ def test_a_long_text_is_cut_with_a_sign(text, shown):
 
 def test_the_permission_of_an_operation_in_words():
     """A report names the permission that an operation needs, and says if the operation may move money."""
-    text_about_a_list = str(needed_for(operations()["listAccounts"]))
-    text_about_an_execution = str(needed_for(operations()["executePix"]))
+    text_about_a_list = str(permission_needed_for(operations()["listAccounts"]))
+    text_about_an_execution = str(permission_needed_for(operations()["executePix"]))
 
     assert text_about_a_list.endswith(": needs read in allow")
     assert "; it may move money" in text_about_an_execution
