@@ -17,7 +17,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from environments.profiles.model import EMBEDDED, Header, Profile, ProfileError, path_in_messages
 from environments.secret_values import Secrets, listed_secrets
@@ -126,9 +125,15 @@ def open_target(profile: Profile) -> Target:
         secrets = _secrets(profile, service.token)
         server = Server(service)
         return Target(server.base_url, secrets, server.stop)
-    # The command that prints the token can be run again if the token expires. Other sources do not change.
-    fetch_token = partial(token_of, profile) if profile.auth.token_command else None
-    return Target(profile.base_url, _secrets(profile, token_of(profile)), fetch_token=fetch_token)
+
+    def fetch_token() -> str:
+        """Run the command of the profile that prints the token, once more."""
+        return token_of(profile)
+
+    target = Target(profile.base_url, _secrets(profile, token_of(profile)))
+    if profile.auth.token_command:  # other sources of a token, such as a file, do not change during a run
+        target.fetch_token = fetch_token
+    return target
 
 
 def _secrets(profile: Profile, token: str) -> Secrets:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from environments.command_line import WRONG_USE, CommandParser
 from environments.secret_values import Secrets
-from reports.observed.comparison import compared, lists_of, worsening_in_words
+from reports.observed.comparison import comparison_of_two_runs, lists_of, worsening_in_words
 from reports.observed.earlier_runs import UnreadableError, read_run
 from reports.outputs.terminal import print_lines
 from reports.recorded.reading import judge_files
@@ -40,7 +40,7 @@ WORSE = 1
 
 def comparison_lines(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
     """Changes from the run `was` to the run `now`, in lines. `clean` hides known values in texts of the runs."""
-    comparison = compared(was, now, clean)
+    comparison = comparison_of_two_runs(was, now, clean)
     yield str(comparison.line)
     for words, ids in lists_of(comparison).items():
         if not ids:
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {display.line(str(error))}", file=sys.stderr)
         return WRONG_USE
     print_lines(comparison_lines(was, now, display.line))
-    return WORSE if compared(was, now, display.line).worse else SAME
+    return WORSE if comparison_of_two_runs(was, now, display.line).worse else SAME
 
 
 _COMPARE = """\

@@ -37,7 +37,11 @@ def normalized_address(text: str) -> str:
     Scheme and host are in lower case (RFC 3986 section 6.2.2.1), and there is no slash at the end:
     `HTTPS://Example.test/` becomes `https://example.test`.
     """
-    return re.sub(r"^[A-Za-z]+://[^/]*", lambda origin: origin[0].lower(), text).removesuffix("/")
+    scheme_and_host = re.match(r"[A-Za-z]+://[^/]*", text)
+    if scheme_and_host:
+        path = text[scheme_and_host.end() :]
+        text = scheme_and_host[0].lower() + path
+    return text.removesuffix("/")
 
 
 def check_address(text: str, *, insecure: bool, exact: bool) -> None:

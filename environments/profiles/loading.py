@@ -139,7 +139,8 @@ def parse_yaml(text: str, name: str) -> ParsedYaml:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = _without_quoted_texts(error.problem or "not YAML")
-        raise ProfileError(f"{name}:{mark.line + 1 if mark else 1}: {problem}") from None
+        line = mark.line + 1 if mark else 1  # PyYAML counts lines from 0
+        raise ProfileError(f"{name}:{line}: {problem}") from None
     except (yaml.YAMLError, RecursionError, KeyError, TypeError, ValueError):
         raise ProfileError(f"{name}: a value or a character that cannot be read, or nested too deeply") from None
 
@@ -149,12 +150,18 @@ def _without_quoted_texts(message: str) -> str:
 
     For example, `found undefined tag handle '!abc!'` becomes `found undefined tag handle …`.
     """
-    return _QUOTED.sub(lambda quoted: quoted[0] if quoted["plain"] else _NOT_REPEATED, message)
+    return _QUOTED.sub(_quoted_text_or_ellipsis, message)
+
+
+def _quoted_text_or_ellipsis(quoted: re.Match[str]) -> str:
+    """A quoted text in a message of PyYAML, unchanged if it is punctuation or a word of PyYAML, else `…`."""
+    is_no_secret = quoted["plain"] is not None
+    return quoted[0] if is_no_secret else _NOT_REPEATED
 
 
 _FILE = TypeAdapter(ProfileFile)
 """Checks the data of a file, and makes the profile."""
-_KEYS = {key.name for key in fields(ProfileFile)}
+_KEYS_OF_PROFILE = {key.name for key in fields(ProfileFile)}
 """The keys at the top of a profile."""
 _UNKNOWN_KEY = "unexpected_keyword_argument"
 """The name of that error in pydantic."""
@@ -204,13 +211,17 @@ def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None 
     """
     path = path_of(environment, folder)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")  # without a byte order mark, which some editors write
     except (OSError, ValueError) as error:
-        names = sorted(file.stem for file in folder.glob("*.yaml") if not file.name.endswith(RECORD))
-        known_environments = f"the environments in {path_in_messages(folder)} are: {', '.join(names) or 'none'}"
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ProfileError(f"{path_in_messages(path)}: cannot be read ({reason}); {known_environments}") from None
+        remedy = f"the environments in {path_in_messages(folder)} are: {', '.join(_names_in(folder)) or 'none'}"
+        raise ProfileError(f"{path_in_messages(path)}: cannot be read ({reason}); {remedy}") from None
     return profile_of(text, path, base_url)
+
+
+def _names_in(folder: Path) -> list[str]:
+    """The names of the profiles in a folder, such as `staging` for staging.yaml. Records of behaviour are left out."""
+    return sorted(file.stem for file in folder.glob("*.yaml") if not file.name.endswith(RECORD))
 
 
 def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
@@ -220,11 +231,11 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     ``ProfileError`` with every problem.
     """
     name = path_in_messages(path)
-    parsed = parse_yaml(text, name)
+    parsed = parse_yaml(text, name)  # the data, and the lines of the file that it comes from
     if not isinstance(parsed.data, dict):
         raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
     # A key has no value (None) if every line below it is a comment. Then the default value is used.
-    data = {key: value for key, value in parsed.data.items() if value is not None or key not in _KEYS}
+    data = {key: value for key, value in parsed.data.items() if value is not None or key not in _KEYS_OF_PROFILE}
     redirection_note = None
     if base_url is not None:
         data, redirection_note = _redirected(data, base_url, name)
@@ -234,14 +245,23 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         # and dates and paths of texts.
         file = _FILE.validate_json(json.dumps(data), context=context)
     except ValidationError as error:
-        # Errors about unknown keys come first: a key that seems to be missing may only be misspelled.
-        errors = sorted(error.errors(include_url=False), key=lambda problem: problem["type"] != _UNKNOWN_KEY)
-        raise ProfileError(*dict.fromkeys(_problem(problem, parsed, name, base_url) for problem in errors)) from None
+        problems = [_problem(details, parsed, name, base_url) for details in _unknown_keys_first(error)]
+        raise ProfileError(*dict.fromkeys(problems)) from None
     profile = Profile(**vars(file), name=path.stem, path=path, redirection_note=redirection_note)
-    sets_limit_of_transfers = "transfers" in (data.get("limits") or {})
-    if profile.is_sandbox and not sets_limit_of_transfers:
+    limits_in_file = data.get("limits") or {}
+    if profile.is_sandbox and "transfers" not in limits_in_file:
         return _with_a_transfer_for_each_request(profile)
     return profile
+
+
+def _unknown_keys_first(error: ValidationError) -> list[Any]:
+    """The details of each problem that pydantic found in a profile, those about unknown keys first.
+
+    A key that seems to be missing may only be misspelled, so the unknown key tells the user more.
+    """
+    all_details = error.errors(include_url=False)
+    # False is sorted before True, and all others keep their order.
+    return sorted(all_details, key=lambda details: details["type"] != _UNKNOWN_KEY)
 
 
 def _with_a_transfer_for_each_request(profile: Profile) -> Profile:
@@ -261,7 +281,7 @@ def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[st
     | address in the profile | what else is changed | note |
     |---|---|---|
     | embedded (the sandbox of the suite) | the address; keys, codes and bodies are removed; it only reads | a text |
-    | another one than that of --base-url | the address | the empty text |
+    | different from that of --base-url | the address | the empty text |
     | the same as that of --base-url | nothing | None |
 
     Keys, codes and bodies in a profile of the embedded sandbox are made up, so they must not be sent to another

@@ -69,8 +69,11 @@ class ProfileError(Exception):
     def __init__(self, *problems: str) -> None:
         """Make an error of these problems, each in one line for the user. At least one problem is needed."""
         self.problems = [_on_one_line(problem) for problem in problems]
+        message = self.problems[0]
         number_of_others = len(problems) - 1
-        super().__init__(self.problems[0] + (f" ({number_of_others} more in this file)" if number_of_others else ""))
+        if number_of_others:
+            message += f" ({number_of_others} more in this file)"
+        super().__init__(message)
 
 
 def _on_one_line(text: str) -> str:
@@ -356,11 +359,13 @@ def filled_in(template: Any, **values: str) -> Any:
     text = json.dumps(template)
     for name, value in values.items():
         value_without_quotes = json.dumps(value)[1:-1]  # escaped, because it is written within a JSON string
-        text = text.replace(f"{{{name}}}", value_without_quotes)
+        text = text.replace("{" + name + "}", value_without_quotes)
     return json.loads(text)
 
 
 def path_in_messages(path: Path) -> str:
     """The path as a message shows it: relative to the current folder if the file is inside that folder."""
     folder = Path.cwd()
-    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+    if path.is_relative_to(folder):
+        return str(path.relative_to(folder))
+    return str(path)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
@@ -27,6 +27,7 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
+from pydantic_core import CoreSchema
 
 from spec.interface import KEY_TYPES, PREPARING_OPERATIONS
 from spec.requirements import requirements
@@ -54,24 +55,32 @@ def expected(words: str) -> WrapValidator:
 
 
 def written_as(form: Any) -> GetPydanticSchema:
-    """An annotation for pydantic: how a value is written in the file, if the attribute has another type.
+    """An annotation for pydantic: the type by which a value in the file is checked, if the attribute has another type.
 
     For example `headers` is a mapping in the file, and a tuple of `Header` in the profile.
     """
-    return GetPydanticSchema(lambda _, handler: handler(form))
+
+    def schema_of_form(_: Any, schema_of: Callable[[Any], CoreSchema]) -> CoreSchema:
+        """The rules by which pydantic checks the value. pydantic passes the attribute's own type, which is ignored."""
+        return schema_of(form)
+
+    return GetPydanticSchema(schema_of_form)
 
 
 def one_of(*names: str) -> GetPydanticSchema:
     """An annotation for pydantic: the value in the file must be one of these texts, such as "warn" or "fail"."""
-    return written_as(Literal.__getitem__(names))
+    return written_as(Literal.__getitem__(names))  # such as Literal["warn", "fail"]
 
 
 def _path_from_profile(path: Path, info: ValidationInfo) -> Path:
     """The absolute path for a path in a profile. A relative path starts at the folder of the profile.
 
-    pydantic passes that folder in `info.context`. Parts such as ".." are resolved; symbolic links are not.
+    pydantic passes that folder in `info.context`. `~` is the home folder of the user. Parts such as ".." are resolved;
+    symbolic links are not.
     """
-    return Path(os.path.abspath(Path(info.context["folder"], os.path.expanduser(path))))  # type: ignore[index]
+    folder: Path = info.context["folder"]  # type: ignore[index]
+    path_in_folder = folder / os.path.expanduser(path)  # an absolute path stays as it is
+    return Path(os.path.abspath(path_in_folder))
 
 
 def _require_file(path: Path) -> Path:
@@ -86,10 +95,12 @@ def _require_known_requirement(name: str) -> str:
 
     The error suggests a similar id, but does not repeat the wrong one.
     """
-    if name not in requirements():
-        nearest = "".join(f"; did you mean {near}?" for near in get_close_matches(name, requirements(), 1))
-        raise ValueError(f"no such requirement{nearest}")
-    return name
+    if name in requirements():
+        return name
+    question = ""
+    for similar_id in get_close_matches(name, requirements(), 1):  # at most one
+        question = f"; did you mean {similar_id}?"
+    raise ValueError(f"no such requirement{question}")
 
 
 def _without_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -169,13 +180,18 @@ def headers_of(values: Mapping[str, str | FromVariable]) -> tuple[Header, ...]:
     A header whose name sounds like a secret, such as X-Api-Key, must come from an environment variable. Raises
     ValueError if its value is written in the file.
     """
-    secret_texts = [name for name, value in values.items() if isinstance(value, str) and re.search(SECRET_HEADER, name)]
-    if secret_texts:
-        names = ", ".join(secret_texts)
-        raise ValueError(f"{names}: expected {{env: NAME}} (secrets are named, never written), not text")
     headers = []
+    names_with_written_secret = []
     for name, value in values.items():
-        headers.append(Header(name, value) if isinstance(value, str) else Header(name, env=value.env))
+        if not isinstance(value, str):
+            headers.append(Header(name, env=value.env))
+            continue
+        headers.append(Header(name, value))
+        if re.search(SECRET_HEADER, name):
+            names_with_written_secret.append(name)
+    if names_with_written_secret:
+        names = ", ".join(names_with_written_secret)
+        raise ValueError(f"{names}: expected {{env: NAME}} (secrets are named, never written), not text")
     return tuple(headers)
 
 

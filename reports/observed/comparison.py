@@ -118,7 +118,7 @@ def _drifts_with_facts(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
     return {((drift.id, drift.situation, drift.place), drift.now) for drift in run.drift}
 
 
-def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -> Comparison:
+def comparison_of_two_runs(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -> Comparison:
     """What has changed from the earlier run `was` to the run `now`.
 
     The member `worse` of the comparison is True in two cases: a requirement newly fails; or a requirement is no longer

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ValidationError
 from environments.profiles.loading import parse_yaml
 from environments.profiles.model import ProfileError, path_in_messages, today
 from reports.observed.behaviour import Behaviour, Record, Situations, data_of_behaviour
-from reports.observed.comparison import came_to_its_end, compared, is_compared_automatically
+from reports.observed.comparison import came_to_its_end, comparison_of_two_runs, is_compared_automatically
 from reports.outputs.conformance_json import FILE
 from reports.outputs.writing import write_private_file
 from reports.result.document import Comparison, EarlierRun, RunDocument
@@ -103,22 +103,25 @@ def newest_comparable(runs: Iterable[EarlierRun], now: RunDocument) -> EarlierRu
     """
     if not came_to_its_end(now):
         return None
-    return next((was for was in runs if is_compared_automatically(was, now)), None)
+    for was in runs:
+        if is_compared_automatically(was, now):
+            return was
+    return None
 
 
-def comparison_of(
+def comparison_with_other_run(
     now: RunDocument, *, named: EarlierRun | None, before: EarlierRun | None, clean: Callable[[str], str]
 ) -> Comparison | None:
     """What has changed from another run to the run `now`; None if there is no other run.
 
-    `named` is the run that the user names with --compare-with, which may have another scope (such as another
-    environment). Without it, the run is compared with the run `before` it, if both have the same scope. `clean` redacts
-    secrets.
+    `named` is the run that the user names with --compare-with, which may be of another environment, for example. If
+    the user names none, the run is compared with the run `before` it, if both have the same environment, address,
+    selection and permissions. `clean` redacts secrets in a text.
     """
     if named:
-        return compared(named, now, clean)
+        return comparison_of_two_runs(named, now, clean)
     if before and is_compared_automatically(before, now):
-        return compared(before, now, clean)
+        return comparison_of_two_runs(before, now, clean)
     return None
 
 

@@ -188,8 +188,13 @@ def _answer_in_words(finding: ReportedFinding) -> str:
 
     A text of the service may hold personal data, and the summary may be public.
     """
+
+    def ellipsis(text: str) -> str:
+        """What is shown instead of a text of the service, whatever the text is."""
+        return "…"
+
     # `map` changes only the texts that are values of the message, and not the words of the suite around them.
-    return str(message_of(finding.got or "").map(lambda text: "…"))
+    return str(message_of(finding.got or "").map(ellipsis))
 
 
 def _statement(requirement_id: str) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 from environments.profiles.model import Profile, ProfileError
 from reports.recorded.entry import RecordedExchange, address_of, exchange_of
 from reports.recorded.har import DamagedError, entries
-from reports.recorded.tally import Tally, TallyMaker, merge
+from reports.recorded.tally import Tally, TallyMaker, merged_tally
 from spec.message import say
 
 
@@ -98,7 +98,7 @@ def tally_of_all(files: Sequence[str], profile: Profile, dask_scheduler: str | N
     machines that share work), such as `tcp://10.0.0.1:8786`, the processes of that cluster do.
     """
     if len(files) == 1 and not dask_scheduler:  # one file needs no other process
-        return merge(Tally(), tally_of(files[0], profile))  # `merge` drops the keys beyond its limit
+        return merged_tally(Tally(), tally_of(files[0], profile))  # this drops the keys beyond the limit
     judge = partial(tally_of, profile=profile)  # other processes run it, and an inner function cannot be sent to them
     pool: Any = ProcessPoolExecutor(mp_context=get_context("spawn"))
     if dask_scheduler:
@@ -106,7 +106,7 @@ def tally_of_all(files: Sequence[str], profile: Profile, dask_scheduler: str | N
     with pool:
         # Dask tries a file again if its process fails.
         executor = pool.get_executor(retries=3) if dask_scheduler else pool
-        return reduce(merge, executor.map(judge, files), Tally())
+        return reduce(merged_tally, executor.map(judge, files), Tally())
 
 
 def tally_of(file: str, profile: Profile) -> Tally:

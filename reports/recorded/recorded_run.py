@@ -39,7 +39,7 @@ from reports.recorded.tally import (
 )
 from reports.result.grants import Grants
 from reports.result.run import Note, NoteKind, Recording, Run
-from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
+from reports.result.verdicts import RequirementResult, Verdict, most_severe, verdict_on_deviation
 from reports.sentences.wording import published_moment
 from spec.findings import Finding, templates
 from spec.interface import operations
@@ -72,18 +72,19 @@ def fill_run(run: Run, tally: Tally) -> None:
     """
     # The requirement that an endpoint exists is met by a success. So these are the operations that succeeded.
     run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
-    run.notes += [_note(key, examples[0], tally) for key, examples in tally.keys_with_examples(UNJUDGED)]
-    run.recorded = Recording(_recording_in_words(tally), _unjudged(tally), _has_a_success(tally))
+    for key, examples in tally.keys_with_examples(UNJUDGED):
+        run.notes.append(_note_on_unjudged_entries(key, examples[0], tally))
+    run.recorded = Recording(_recording_in_words(tally), _why_not_all_was_judged(tally), _has_a_success(tally))
     findings = _findings_with_exchanges(run, tally)
     for id in requirements():
-        if not _judged_answers(tally, id):
+        if not _number_of_judged_answers(tally, id):
             continue
         was_met = tally.times[HELD, id] > 0
         one_answer_is_enough = id.endswith(_ENDINGS_OF_IDS_THAT_ONE_ANSWER_MEETS)
         findings_of_result = tuple(findings[id])
         if was_met and one_answer_is_enough:  # then answers that deviate are no fault
             findings_of_result = ()
-        run.results.append(_result(id, findings_of_result, run.profile.fail_on))
+        run.results.append(_result_of_requirement(id, findings_of_result, run.profile.fail_on))
 
 
 def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Finding]]:
@@ -91,13 +92,13 @@ def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Fi
     findings: defaultdict[str, list[Finding]] = defaultdict(list)
     numbers = _ExchangeNumbers()
     for key, examples in tally.keys_with_examples(DEVIATION):
-        _, requirement_id, *_ = key
+        requirement_id = key[1]  # a key is "deviation", the requirement id, and what kind of deviation
         cited_numbers = []  # of the exchanges that the report shows for this finding
         for example in examples:
             number = numbers.of(example)
             cited_numbers.append(number)
             run.exchanges[number] = replace(_deviation_of(example).exchange, number=number)
-        finding = _finding(examples[0], tally.times[key], _judged_answers(tally, requirement_id))
+        finding = _finding_in_recording(examples[0], tally.times[key], _number_of_judged_answers(tally, requirement_id))
         findings[requirement_id].append(replace(finding, exchanges=tuple(cited_numbers)))
     return findings
 
@@ -124,14 +125,13 @@ def _has_a_success(tally: Tally) -> bool:
     An answer that is no success is judged only for the robustness requirements. So if an answer was judged for any
     other requirement, it was a success.
     """
-    return any(
-        _judged_answers(tally, requirement.id)
-        for requirement in requirements().values()
-        if requirement.level != "robustness"
-    )
+    for requirement in requirements().values():
+        if requirement.level != "robustness" and _number_of_judged_answers(tally, requirement.id) > 0:
+            return True
+    return False
 
 
-def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:
+def _result_of_requirement(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:
     """The result of a requirement: a pass if it has no finding, else the most severe verdict on its findings.
 
     `fail_on` has the levels at which a deviation is a failure. At other levels it is a warning.
@@ -141,13 +141,12 @@ def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) ->
     level_of_requirement = requirements()[id].level
     # findings.yaml gives some codes a level of their own, which replaces the level of the requirement.
     levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
-    verdicts = {verdict_on_deviation(level, fail_on) for level in levels}
-    most_severe = min(verdicts, key=list(Verdict).index)  # the enum has the most severe verdict first
-    cited = dict.fromkeys(chain(*(finding.exchanges for finding in findings)))
-    return RequirementResult(id, most_severe, exchanges=tuple(cited), findings=findings)
+    verdict = most_severe(verdict_on_deviation(level, fail_on) for level in levels)
+    cited = dict.fromkeys(chain(*(finding.exchanges for finding in findings)))  # each number once
+    return RequirementResult(id, verdict, exchanges=tuple(cited), findings=findings)
 
 
-def _finding(first: RecordedExample, times: int, answers: int) -> Finding:
+def _finding_in_recording(first: RecordedExample, times: int, answers: int) -> Finding:
     """The finding of the first recorded example of a deviation, with words for how often it was recorded, and where.
 
     `times` answers show it, of `answers` that were judged: "3 of 1,200, first at entry 17 of traffic.har".
@@ -169,7 +168,7 @@ def _deviation_of(example: RecordedExample) -> ShownDeviation:
     return example.deviation
 
 
-def _note(key: TallyKey, first: RecordedExample, tally: Tally) -> Note:
+def _note_on_unjudged_entries(key: TallyKey, first: RecordedExample, tally: Tally) -> Note:
     """A note on the entries that were not judged, or only in part, for the same reason.
 
     It says how many they are, and where the first one is. If the recording itself is at fault, such as a file without
@@ -185,7 +184,7 @@ def _note(key: TallyKey, first: RecordedExample, tally: Tally) -> Note:
     return Note(NoteKind.WRONG_SET_UP if is_fault_of_recording else NoteKind.REQUESTS_LEFT_OUT, line)
 
 
-def _unjudged(tally: Tally) -> Text:
+def _why_not_all_was_judged(tally: Tally) -> Text:
     """Why the run is incomplete: a part of the recording is damaged and could not be judged. Empty if no part is.
 
     Entries that were left out for other reasons, such as another address, are no fault of the recording.
@@ -196,7 +195,7 @@ def _unjudged(tally: Tally) -> Text:
     return say("not all of the recording could be judged") if is_damaged else ""
 
 
-def _judged_answers(tally: Tally, id: str) -> int:
+def _number_of_judged_answers(tally: Tally, id: str) -> int:
     """Number of recorded answers that show whether a requirement is met: those that meet it and those that do not."""
     return tally.times[HELD, id] + tally.times[BROKEN, id]
 

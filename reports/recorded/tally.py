@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
-from itertools import chain
 from math import inf
 from typing import NamedTuple
 
@@ -96,7 +95,7 @@ class Tally:
         return [(key, self.examples[key]) for key in most_frequent_first]
 
 
-def merge(part_a: Tally, part_b: Tally) -> Tally:
+def merged_tally(part_a: Tally, part_b: Tally) -> Tally:
     """One tally made of the tallies of two parts of the traffic, such as of two files.
 
     A tally has counts by keys, such as ("deviation", "executePix.json", "json", …). It must not grow with the traffic.
@@ -119,8 +118,11 @@ def _kept_keys(keys: Iterable[TallyKey]) -> set[TallyKey]:
     A key is ("deviation", requirement id, …) or ("unjudged", file, reason). The first 20 in the order of their texts
     are kept, so that the choice does not depend on the order of the traffic.
     """
+    kept_keys: set[TallyKey] = set()
     groups = grouped(keys, lambda key: key[:2])  # what is counted, and the requirement or the file
-    return set(chain(*(nsmallest(_MOST_KEYS, group) for group in groups.values())))
+    for group in groups.values():
+        kept_keys.update(nsmallest(_MOST_KEYS, group))
+    return kept_keys
 
 
 def _first_examples(examples: list[RecordedExample]) -> list[RecordedExample]:
@@ -166,7 +168,7 @@ class TallyMaker:
         """Judge an exchange, which must have a response, and count its deviations and missing parts."""
         most_keys_of_all = _MOST_KEYS * len(requirements())
         if len(self.tally.examples) > most_keys_of_all:
-            self.tally = merge(self.tally, Tally())  # merging with an empty tally drops the keys beyond the limit
+            self.tally = merged_tally(self.tally, Tally())  # this drops the keys beyond the limit
         response = exchange.response
         assert response is not None
         exchange = self._unknown_unless_token_was_valid(exchange, response)

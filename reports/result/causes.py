@@ -81,7 +81,7 @@ def findings_by_cause(
     """
     deviating = [requirement for requirement in requirements if requirement.deviates]
     groups = [sorted(group, key=_order_of_requirements) for group in _groups_with_one_cause(deviating)]
-    return [_finding(group, reproduce) for group in sorted(groups, key=_order_of_findings)]
+    return [_finding_of_group(group, reproduce) for group in sorted(groups, key=_order_of_findings)]
 
 
 def _groups_with_one_cause(deviating: Iterable[ReportedRequirement]) -> list[list[ReportedRequirement]]:
@@ -93,8 +93,8 @@ def _groups_with_one_cause(deviating: Iterable[ReportedRequirement]) -> list[lis
     groups_at_one_location = grouped(deviating, _key_of_location).values()
     # Groups are joined if they have the same deviations. Only the first requirement of a group is compared, because
     # the requirements of one group share a cause already.
-    joined_groups = grouped(groups_at_one_location, lambda group: _key_of_deviations(group[0])).values()
-    return [list(chain(*groups)) for groups in joined_groups]
+    groups_by_deviations = grouped(groups_at_one_location, lambda group: _key_of_deviations(group[0]))
+    return [list(chain(*groups_of_one_cause)) for groups_of_one_cause in groups_by_deviations.values()]
 
 
 def _order_of_findings(group: list[ReportedRequirement]) -> tuple[bool, bool, int, bool]:
@@ -187,11 +187,12 @@ def _order_of_requirements(requirement: ReportedRequirement) -> tuple[bool, int]
     return requirement.verdict != Verdict.FAIL, LEVELS.index(requirement.level)
 
 
-def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int]], str]) -> ReportedFinding:
-    """The finding that a report shows for a group of requirements with one cause.
+def _finding_of_group(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int]], str]) -> ReportedFinding:
+    """The finding that a report shows for a group of requirements that deviate for one cause.
 
     The message names each deviation once. The exchanges that show these deviations are first, in the order of the
-    message, because a reader looks at them first.
+    message, because a reader looks at them first. `reproduce` is called with numbers of exchanges, and returns the
+    shell lines that send one of them again.
     """
     leader = group[0]  # the most severe requirement
     names = dict.fromkeys(_operation_name(requirement.id) for requirement in group)  # distinct, in order

@@ -57,9 +57,8 @@ class Grants:
         """
         grants = cls()
         documented = [exchange for exchange in exchanges if exchange.operation]  # empty for an undocumented path
-        operations_without_login_page = {
-            exchange.operation for exchange in documented if _answers_wrong_token_without_a_page(exchange)
-        }
+        without_login_page = [exchange for exchange in documented if _answers_wrong_token_without_a_page(exchange)]
+        operations_without_login_page = {exchange.operation for exchange in without_login_page}
         for exchange in documented:
             if exchange.credential == VALID:
                 grants._add(exchange, page_is_a_success=exchange.operation in operations_without_login_page)
@@ -114,11 +113,11 @@ class Grants:
         """
         if not self.granted:
             return NOTHING_GRANTED
-        no_success_was_expected = self.expected_to_succeed.isdisjoint(selected)
-        a_selected_one_succeeded = not self.granted.isdisjoint(selected)
-        if no_success_was_expected or a_selected_one_succeeded:
-            return ""
-        return say("no selected operation succeeded")
+        a_success_was_expected = any(operation in self.expected_to_succeed for operation in selected)
+        a_selected_one_succeeded = any(operation in self.granted for operation in selected)
+        if a_success_was_expected and not a_selected_one_succeeded:
+            return say("no selected operation succeeded")
+        return ""
 
     def notes(self, auth: Auth) -> Iterator[Text]:
         """At most one line, which says why no operation succeeded, so that a person can repair the set-up.
@@ -155,7 +154,8 @@ class Grants:
         "token_command".
         """
         token_is_wrong = say("the token may be wrong or expired, check auth ({source})", source=source)
-        commonest = str(max(answers, key=answers.__getitem__))  # the answer with the largest number
+        commonest_answer, _ = answers.most_common(1)[0]  # and how often it came
+        commonest = str(commonest_answer)
         if not self.service_was_ready:
             return say("the service was not ready, run again later")
         if commonest >= "5":  # true for each status from 500 on: answers are texts such as "503"

@@ -86,13 +86,13 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
 
     `applies` has the condition of each verdict. The verdict of the run is the first verdict of the enum whose condition
     is true. The text is empty for all verdicts except "incomplete" and "drifted". A drifted run may be incomplete, too,
-    and its report must say so.
+    and its report must say so. A run has drifted if the service behaves otherwise than in a run that the user accepted.
     """
     failing_levels = {requirement.level for requirement, result in results if result.fails}
-    tested, testable = tested_and_testable(coverage(results), run.profile.fail_on)
+    tested, testable = tested_and_testable(coverage(results), run.profile.fail_on)  # numbers of requirements
     share = tested / testable if testable else 1
     reasons = [reason for reason in _reasons_why_incomplete(run, results, share) if reason]
-    why_incomplete = reasons[0] if reasons else ""
+    why_incomplete = reasons[0] if reasons else ""  # the first is the most important one
     applies = {
         RunVerdict.INTERNAL_ERROR: run.errors,
         RunVerdict.INTERRUPTED: run.interrupted,
@@ -105,7 +105,8 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
         RunVerdict.PARTIAL: run.narrowed or tested < testable,  # the user or the profile left requirements out
         RunVerdict.CONFORMANT: True,
     }
-    verdict = next(verdict for verdict in RunVerdict if applies[verdict])
+    possible_verdicts = [verdict for verdict in RunVerdict if applies[verdict]]
+    verdict = possible_verdicts[0]
     if verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE):
         return verdict, why_incomplete
     return verdict, ""
@@ -222,8 +223,8 @@ def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> 
     """Why a requirement was not exercised, for a report.
 
     Some reasons explain everything else, so only the first of them is returned: the target cannot be reached, no
-    operation succeeded, the sending ended early, or only a gateway answered. If there is none, the text has two parts:
-    `own_reason`, which the tests of the requirement gave, and the limits that stopped requests to its operation.
+    operation succeeded, the sending ended early, or only a gateway answered. If none of them applies, the text has two
+    parts: `own_reason`, which the tests of the requirement gave, and the limits that stopped requests to its operation.
     """
     if run.unreachable:
         return say("the target cannot be reached: {why}", why=message_of(run.unreachable))
@@ -234,8 +235,11 @@ def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> 
     outages = [reason for reason, names in run.outages.items() if requirement.operation in names]
     if outages:
         return joined(outages)
-    # A requirement of no operation, such as a general rule, is about requests to all operations.
-    limits = [reason for reason, names in run.unsent.items() if requirement.operation in {*names, None}]
+    limits = []
+    for reason, operations_of_unsent_requests in run.unsent.items():
+        is_about_all_operations = requirement.operation is None  # such as a general rule
+        if is_about_all_operations or requirement.operation in operations_of_unsent_requests:
+            limits.append(reason)
     return joined_reasons([own_reason, *limits])
 
 
@@ -287,7 +291,7 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
     `outdated_entries` has a line for each entry of known_failures that has expired or whose requirement passes.
     """
     for observation in run.observations:
-        if observation.may_cost_money:  # the behaviour may cost money
+        if observation.may_cost_money:
             facts = message_of(facts_in_words(observation.facts))
             yield Note(NoteKind.COSTLY_BEHAVIOUR, say("{id}: {facts}", id=observation.id, facts=facts))
     if run.unreachable:

@@ -145,6 +145,12 @@ def verdict_on_deviation(level: str, fail_on: Collection[str]) -> Verdict:
     return Verdict.FAIL if level in fail_on else Verdict.WARN
 
 
+def most_severe(verdicts: Iterable[Verdict]) -> Verdict:
+    """The most severe of these verdicts, such as FAIL of PASS and FAIL. There must be at least one."""
+    order = list(Verdict)  # the enum has the most severe verdict first
+    return min(verdicts, key=order.index)
+
+
 def merged_results(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
     """One result for each requirement, by its id, made of the results of all its tests.
 
@@ -156,22 +162,28 @@ def merged_results(results: Iterable[RequirementResult]) -> dict[str, Requiremen
 
 def _merged(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
     """One result made of all results of a requirement. Results with a less severe verdict are left out."""
-    most_severe = min((result.verdict for result in results), key=list(Verdict).index)  # Verdict has the severest first
-    decisive = [result for result in results if result.verdict == most_severe]
-    if most_severe == Verdict.OUT_OF_SCOPE:
+    verdict = most_severe(result.verdict for result in results)
+    decisive = [result for result in results if result.verdict == verdict]
+    if verdict == Verdict.OUT_OF_SCOPE:
         # Each test names the permissions that it needs. The user needs only those of one test, so the text of the test
         # that needs the fewest permissions is used. It is the shortest text.
-        decisive = [min(decisive, key=lambda result: len(str(result.why)))]
-    numbers = chain(*(result.exchanges for result in decisive))
+        decisive = [min(decisive, key=_length_of_reason)]
+    exchange_numbers = chain(*(result.exchanges for result in decisive))
+    findings = chain(*(result.findings for result in decisive))
     return RequirementResult(
         requirement_id,
-        most_severe,
+        verdict,
         why=joined(result.why for result in decisive),
-        exchanges=tuple(dict.fromkeys(numbers)),
-        findings=merged_findings(chain(*(result.findings for result in decisive))),
+        exchanges=tuple(dict.fromkeys(exchange_numbers)),  # each number once
+        findings=merged_findings(findings),
         # Counted for all results: also exchanges of the less severe ones were judged for this requirement.
         judged=sum(result.number_of_supporting_exchanges for result in results),
     )
+
+
+def _length_of_reason(result: RequirementResult) -> int:
+    """Number of characters of the reason that a result gives for its verdict."""
+    return len(str(result.why))
 
 
 def counts(results: Results) -> dict[str, dict[Verdict, int]]:

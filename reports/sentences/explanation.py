@@ -56,7 +56,8 @@ def fix_for(requirement: Requirement) -> Text:
     if requirement.untestable:
         return ""
     # There is an entry for every requirement that can be tested: test_explanation.py checks this.
-    text = next(entry["fix"] for entry in fixes() if entry_is_for(entry, requirement))
+    texts = [entry["fix"] for entry in fixes() if entry_is_for(entry, requirement)]
+    text = texts[0]  # such as "Return the field {field}": the first entry counts
     operation = operations().get(requirement.operation or "")
     request = f"{operation.method} {operation.path}" if operation else ""
     parts = requirement.id.split(".")
@@ -115,7 +116,7 @@ def explanation(requirement: Requirement, sent_for_it: Sequence[str], run: LastR
 
     `sent_for_it` says why requests are sent for this requirement. A part without lines is left out.
     """
-    lines_about_requests = [*_needed(requirement), *sent_for_it]
+    lines_about_requests = [*_line_about_permission(requirement), *sent_for_it]
     lines_about_fix = [str(fix_for(requirement))]
     if requirement.untestable:
         lines_about_requests = [f"no exchange can show it: {requirement.untestable}"]
@@ -133,7 +134,7 @@ def explanation(requirement: Requirement, sent_for_it: Sequence[str], run: LastR
             yield ""
 
 
-def _needed(requirement: Requirement) -> Iterator[str]:
+def _line_about_permission(requirement: Requirement) -> Iterator[str]:
     """At most one line: the permission that the profile must have so that the requirement can be tested.
 
     No line for a requirement that is about no single operation.

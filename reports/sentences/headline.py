@@ -76,17 +76,18 @@ def headline(document: RunDocument) -> Headline:
     why_none = why_no_verdict(document)
     if why_none:
         return Headline(word, "", joined((why_none, say("this is no verdict on the service"))))
+    # `recorded` says how much recorded traffic was judged; it is empty for a run that sent requests.
     scope = [document.recorded or permissions_in_words(document.environment.allow)]
     if document.selection:
         scope.append(say("only {selection}", selection=document.selection))
-    sentence = joined(_sentence(document))
+    sentence = joined(_parts_of_sentence(document))
     return Headline(word, joined(scope, ", "), sentence, exception_in_words(document))
 
 
 def why_no_verdict(document: RunDocument) -> Text:
     """Reason why a run says nothing about the service, such as "the target could not be reached".
 
-    Empty if the verdict of the run is a verdict on the service.
+    Empty for a run that tested the service, even if it was interrupted or is incomplete.
     """
     verdict = document.verdict
     if verdict not in _NO_VERDICT:
@@ -252,7 +253,7 @@ def count_lines(document: RunDocument) -> Iterator[str]:
         yield f"{level:<12} {', '.join(parts)}"
 
 
-def _sentence(document: RunDocument) -> Iterator[Text]:
+def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
     """The parts of the sentence in the headline: failures, how much was tested, drift, and requests that were not sent.
 
     Drift is behaviour that differs from an earlier run which the user accepted.
@@ -296,8 +297,9 @@ def drift_lines(document: RunDocument) -> Iterator[str]:
     """
     lines = []
     for drift in document.drift:
-        place = ", ".join(filter(None, (drift.id, drift.situation, drift.place)))
-        lines.append(f"{place}: {drift.was} → {drift.now}")
+        # The situation is empty if the requirement has only one, and the place if the answer as a whole is meant.
+        parts_of_place = [part for part in (drift.id, drift.situation, drift.place) if part]
+        lines.append(f"{', '.join(parts_of_place)}: {drift.was} → {drift.now}")
     return map(str, capped(lines, _MOST_LINES))
 
 

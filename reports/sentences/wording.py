@@ -29,7 +29,8 @@ def listed(parts: Sequence[Text]) -> Text:
 
 def first_few(parts: Sequence[object]) -> Text:
     """The first three parts and the number of the others in one text: `a, b, c and 2 more`."""
-    return listed(capped(list(map(str, parts)), _MOST_NAMED))
+    texts = [str(part) for part in parts]
+    return listed(capped(texts, _MOST_NAMED))
 
 
 def capped(texts: Sequence[Text], most: int) -> list[Text]:
@@ -72,7 +73,9 @@ def permission_needed_for(operation: Operation) -> Text:
         path=operation.path,
         permission=operation.permission,
     )
-    return joined((needed, say("it may move money") if operation.permission in MONEY_PERMISSIONS else ""))
+    if operation.permission in MONEY_PERMISSIONS:
+        return joined((needed, say("it may move money")))
+    return needed
 
 
 def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[Text] = ()) -> Text:

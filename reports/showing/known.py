@@ -2,7 +2,7 @@
 
 `KnownValues` finds all of them in a text in one pass, and gives the placeholder of each: the name that replaces it in
 outputs, such as `<token>` or `<account 2>`. A text may hold a value in several encodings, such as percent-encoded or in
-base64 (`encodings_of`). A folded text is one in small letters.
+base64 (`encodings_of`). A text in small letters.
 
 This module only finds values. `show.py` uses it for answers and other texts, and `request_parts.py` for requests.
 """
@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import quote
 
 from ahocorasick_rs import AhoCorasick
@@ -36,6 +37,19 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 """A word: letters without digits and underscores."""
 
 
+class _Match(NamedTuple):
+    """A place in a text with a value that must be hidden."""
+
+    start: int
+    end: int  # the position after the last character
+    placeholder: str  # such as `<account>`: it replaces the value
+
+
+def _start_and_longest_first(match: _Match) -> tuple[int, int]:
+    """Sort key of matches: by their start, and the longest first if several have the same start."""
+    return match.start, -match.end
+
+
 class KnownValues:
     """Finds known values in texts, in any letter case. It does not change, so that several threads may read it."""
 
@@ -49,9 +63,10 @@ class KnownValues:
     def __init__(self, values: Sequence[Known]) -> None:
         """Prepare a search for these values, such as tokens and account numbers, and for their encodings."""
         self.size = len(values)
-        self.value_by_placeholder = {}  # by placeholder, such as `<account 2>`: the value itself
-        self.profile_key_by_placeholder = {}  # by placeholder: the key of the profile that has it, such as `requests.createPix.json.to`
-        # A placeholder replaces a value in outputs. All keys below are in small letters.
+        # A placeholder, such as `<account 2>`, replaces a value in outputs.
+        self.value_by_placeholder = {}
+        self.profile_key_by_placeholder = {}  # such as `requests.createPix.json.to`
+        # All keys below are in small letters.
         self._placeholders: dict[str, str] = {}  # by value
         # By value: placeholders of values that are hidden only in requests of the suite, not in answers.
         self._placeholders_in_requests: dict[str, str] = {}
@@ -77,20 +92,23 @@ class KnownValues:
         A value with an origin is a text from a request body or a header of the profile. If such a text is short, it is
         hidden only in requests. So a value with an origin is compared with the values that are hidden only there, too.
         """
-        if not known_value.value.strip():
+        value = known_value.value
+        if value.strip() == "":
             return False
         if known_value.origin:
-            return not self.placeholder_in_request(known_value.value)
-        return not self.placeholder_of(known_value.value)
+            placeholder_of_equal_value = self.placeholder_in_request(value)
+        else:
+            placeholder_of_equal_value = self.placeholder_of(value)
+        return placeholder_of_equal_value == ""
 
     def _add(self, known_value: Known, number: int) -> None:
         """Add a value that no output may show, so that it is found in texts from now on.
 
         Its placeholder replaces it there. `number` is the number in the placeholder, such as 2 in `<account 2>`. The
-        first value of a name has no number: `<account>`. A secret never has a number: a token that was fetched again is
-        `<token>`, too.
+        first value of a name has no number: `<account>`. A secret never has a number, so that a token that was fetched
+        again is also `<token>`.
         """
-        value = _fold(known_value.value)
+        value = _small_letters(known_value.value)
         has_number = number > 1 and not known_value.secret
         placeholder = f"<{known_value.name} {number}>" if has_number else f"<{known_value.name}>"
         self.value_by_placeholder.setdefault(placeholder, known_value.value)
@@ -114,10 +132,10 @@ class KnownValues:
         found everywhere. But a value that is also a word of member names, such as `account`, is found only as a whole
         word, even if it is a secret: otherwise `accountType` would become `<token>Type`.
         """
-        value = _fold(known_value.value)
+        value = _small_letters(known_value.value)
         is_long_enough = known_value.secret or len(value) >= _LONG_ENOUGH
         is_hidden_within_words = is_long_enough and value not in NAME_WORDS
-        for encoding in map(_fold, encodings_of(known_value.value)):
+        for encoding in map(_small_letters, encodings_of(known_value.value)):
             if len(encoding) >= SHORTEST_FOUND_IN_TEXTS:
                 self._encodings.setdefault(encoding, (placeholder, is_hidden_within_words))
 
@@ -130,31 +148,27 @@ class KnownValues:
         """
         pieces = []
         end_of_last = 0
-        for start, negative_end, placeholder in sorted(self._matches(_fold(text))):
-            if start >= end_of_last:
-                pieces += [text[end_of_last:start], placeholder]
-                end_of_last = -negative_end
+        for match in sorted(self._matches(_small_letters(text)), key=_start_and_longest_first):
+            if match.start >= end_of_last:
+                pieces += [text[end_of_last : match.start], match.placeholder]
+                end_of_last = match.end
         return [*pieces, text[end_of_last:]]
 
-    def _matches(self, folded_text: str) -> Iterator[tuple[int, int, str]]:
-        """Where a text in small letters has values that must be hidden: start, negative end, and placeholder of each.
-
-        A placeholder, such as `<account>`, is the name that replaces the value. The end is negative, so that sorting
-        puts the longest of the matches with the same start first.
-        """
-        for index, start, end in self._automaton.find_matches_as_indexes(folded_text, overlapping=True):
+    def _matches(self, text: str) -> Iterator[_Match]:
+        """The places where a text in small letters has values that must be hidden. They may overlap."""
+        for index, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True):
             placeholder, is_hidden_within_words = self._placeholders_of_encodings[index]
-            characters_around = folded_text[max(start - 1, 0) : start] + folded_text[end : end + 1]
+            characters_around = text[max(start - 1, 0) : start] + text[end : end + 1]
             is_within_word = any(map(str.isalnum, characters_around))
             if is_hidden_within_words or not is_within_word:
-                yield start, -end, placeholder
+                yield _Match(start, end, placeholder)
 
     def placeholder_of(self, text: str) -> str:
         """The name that replaces a text in outputs, such as `<account>`, if the whole text must be hidden; else empty.
 
         Letter case does not count. Even the shortest value is recognised, because the whole text is compared.
         """
-        return self._placeholders.get(_fold(text), "")
+        return self._placeholders.get(_small_letters(text), "")
 
     def placeholder_in_request(self, text: str) -> str:
         """The name that replaces a text of a sent request in outputs, such as `<identifier>`; empty if it may be shown.
@@ -162,28 +176,29 @@ class KnownValues:
         Unlike `placeholder_of`, this recognises short and ordinary texts of the profile as well, such as `1`. In a
         request they are values that the suite filled in. In an answer they could be there by chance.
         """
-        return self.placeholder_of(text) or self._placeholders_in_requests.get(_fold(text), "")
+        return self.placeholder_of(text) or self._placeholders_in_requests.get(_small_letters(text), "")
 
     def has(self, text: str) -> bool:
         """True for a text that is a value which must be hidden, or that holds such a value in any encoding."""
-        has_placeholder = len(self.split(text)) > 1  # without a known value there is one piece: the text itself
-        return bool(self.placeholder_of(text)) or has_placeholder
+        if self.placeholder_of(text):
+            return True
+        return len(self.split(text)) > 1  # without a known value there is one piece: the text itself
 
     def has_word(self, word: str) -> bool:
         """True if a secret without a digit, such as `correct horse`, has this word. `word` is in small letters."""
         return word in self._words
 
 
-def _fold(text: str) -> str:
+def _small_letters(text: str) -> str:
     """A text in small letters with the same length, so that a match in it has the same position in the text itself.
 
     Half a surrogate pair, which the search (ahocorasick_rs) cannot read, becomes `?`.
     """
-    return text.lower() if text.isascii() else "".join(map(_folded_character, text))
+    return text.lower() if text.isascii() else "".join(map(_small_letter, text))
 
 
 @lru_cache(10_000)  # results for so many characters are remembered, because texts repeat their characters
-def _folded_character(character: str) -> str:
+def _small_letter(character: str) -> str:
     """A character as a small letter; `?` for half a surrogate pair, which the search cannot read.
 
     A character is unchanged if its small letter is two characters, as for `İ`, because the length of the text must

@@ -93,7 +93,8 @@ def variable_expression(name: str) -> str:
 
     Because of `:?` a shell stops with an error if the variable is empty or not set.
     """
-    return f"${{{re.sub('[^A-Z0-9]+', '_', name.upper()).strip('_')}:?}}"
+    name_in_shell = re.sub("[^A-Z0-9]+", "_", name.upper()).strip("_")  # such as ACCOUNT_2
+    return "${" + name_in_shell + ":?}"
 
 
 TOKEN_FILE = variable_expression("token file")
@@ -123,7 +124,10 @@ def shown_parts(parts: Iterable[Part]) -> str:
 
     For each secret value the text has its placeholder, such as `<account>`. A longer text ends with its size.
     """
-    text = printable("".join(part.shown if isinstance(part, Redacted) else part for part in parts))
+    text = ""
+    for part in parts:
+        text += part.shown if isinstance(part, Redacted) else part
+    text = printable(text)
     if len(text) <= MOST_BYTES_SHOWN:
         return text
     return f"{text[:MOST_BYTES_SHOWN]}… ({len(text.encode())}{END_OF_CUT_BODY}"
@@ -162,8 +166,10 @@ class RequestSplitter:
         return RequestParts(request, url, headers, self._parts_of_body(text), body_is_left_out=False)
 
     def _has_personal_data(self, text: str) -> bool:
-        """True for a text that is no JSON and has a secret value of the run, or a personal field such as `name=`."""
-        return self._display.known.has(text) or _PERSONAL_PAIR.search(text) is not None
+        """True if a text has a secret value of the run, or a personal field such as `name=`. The text is no JSON."""
+        has_secret_value = self._display.known.has(text)
+        has_personal_field = _PERSONAL_PAIR.search(text) is not None
+        return has_secret_value or has_personal_field
 
     def _parts_of_text(self, text: str, name: str) -> Parts:
         """The parts of a text. Each token, account number, key or code in it becomes `Redacted`.
@@ -182,7 +188,7 @@ class RequestSplitter:
         for index, piece in enumerate(pieces):
             is_placeholder = index % 2 == 1
             if is_placeholder:
-                parts.append(self._known_value(piece))
+                parts.append(self._redacted_known_value(piece))
                 text_with_plain_values += known_values.value_by_placeholder[piece]
             elif piece:
                 parts.append(piece)
@@ -196,14 +202,14 @@ class RequestSplitter:
             return [_redacted_as_sent(name, text)]
         return parts
 
-    def _known_value(self, placeholder: str) -> Redacted:
-        """The value that a placeholder such as `<account>` replaces, ready for a shell line: variable and origin.
+    def _redacted_known_value(self, placeholder: str) -> Redacted:
+        """The value that a placeholder such as `<account>` replaces, with the shell variable that a line has instead.
 
-        The origin tells a person where to find the value, for example `pix.yaml, accounts, 99999`. A secret needs no
-        origin if the profile names its environment variable or file.
+        Its origin tells a person where to find the value, for example `pix.yaml, accounts, 99999`. The token and secret
+        headers need no origin, because the profile names their environment variable or file.
         """
         known_values = self._display.known
-        name = placeholder.strip("<>")
+        name = placeholder.strip("<>")  # such as `account 2`
         if name in self._expressions_of_secrets:
             return Redacted(self._expressions_of_secrets[name], placeholder)
         name_without_number = name.partition(" ")[0]  # `account` for `<account 2>`
@@ -234,7 +240,7 @@ class RequestSplitter:
             # Even a short value such as `1` is hidden here. In any other text a `1` is shown: it is there by chance.
             placeholder = self._display.known.placeholder_in_request(value)
             if placeholder:  # it is empty if the value has only blanks
-                return [self._known_value(placeholder)]
+                return [self._redacted_known_value(placeholder)]
         return self._parts_of_text(value, name)
 
     def _parts_of_authorization(self, value: str) -> Parts:
@@ -251,7 +257,7 @@ class RequestSplitter:
         placeholder = known_values.placeholder_of(credential)  # in any letter case, so it may be a wrong token
         is_secret_of_profile = placeholder.strip("<>") in self._expressions_of_secrets
         if is_secret_of_profile and known_values.value_by_placeholder[placeholder] == credential:
-            return [scheme, self._known_value(placeholder)]
+            return [scheme, self._redacted_known_value(placeholder)]
         return [scheme, Redacted(variable_expression("wrong token"), ANOTHER_TOKEN, ANOTHER_TOKEN)]
 
     def _parts_of_body(self, text: str) -> Parts:
@@ -271,19 +277,18 @@ class RequestSplitter:
         if token.kind in ("sign", "blank"):  # a brace or a space is never secret, and most of a body is such
             return [token.text]
         known_values = self._display.known
-        content = token.content
+        content = token.content  # without quotes and escapes
         quote = '"' if token.kind == "text" else ""
-        placeholder = (
-            known_values.placeholder_in_request(content) if _is_value(token) else known_values.placeholder_of(content)
-        )
-        is_written_as_in_profile = (
-            placeholder and token.text == f"{quote}{known_values.value_by_placeholder[placeholder]}{quote}"
-        )
-        if is_written_as_in_profile:
-            return [quote, self._known_value(placeholder), quote]
-        profile_key = known_values.profile_key_by_placeholder.get(
-            placeholder, ""
-        )  # such as `requests.createPix.json.to`
+        # The name that replaces the value in outputs, such as `<account>`; empty if it is no secret of the run.
+        placeholder = known_values.placeholder_of(content)
+        if _is_value(token):
+            placeholder = known_values.placeholder_in_request(content)
+        if placeholder:
+            text_as_in_profile = f"{quote}{known_values.value_by_placeholder[placeholder]}{quote}"
+            if token.text == text_as_in_profile:
+                return [quote, self._redacted_known_value(placeholder), quote]
+        # The key of the profile that has the value, such as `requests.createPix.json.to`; empty if none has it.
+        profile_key = known_values.profile_key_by_placeholder.get(placeholder, "")
         if _is_value(token) and not profile_key:
             profile_key = self._key_of_text_filled_in(content)
         is_secret = profile_key or _is_personal_value(token) or known_values.has(content)

@@ -280,8 +280,9 @@ def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
 
 
 def _with_share(judgement: Judgement, share: tuple[int, int]) -> Judgement:
-    """The judgement with findings that say how many of the answers deviate: `(2, 5)` for 2 of 5 judged answers."""
-    return replace(judgement, findings=tuple(replace(finding, share=share) for finding in judgement.findings))
+    """The judgement with findings that say how many of the answers deviate. `share` is `(2, 5)` for 2 of 5 answers."""
+    findings = [replace(finding, share=share) for finding in judgement.findings]
+    return replace(judgement, findings=tuple(findings))
 
 
 def assert_requirements(requirement_id: str, results: Iterable[RequirementResult]) -> None:
@@ -311,8 +312,8 @@ def assert_judgement(requirement_id: str, judgement: Judgement) -> None:
     if judgement.deviates:
         raise DeviationError(requirement_id, [judgement])
     ASSERTIONS.judged[requirement_id] += len(judgement.exchanges)
-    # An inconclusive judgement is recorded as a pass first, so that its exchanges are cited. The exception below then
-    # replaces the verdict.
+    # An inconclusive judgement (the exchanges do not show whether the requirement is met) is recorded as a pass first,
+    # so that its exchanges are cited. The exception below then replaces the verdict.
     ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges[:_MOST_CITED])
     if judgement.conclusion is Conclusion.INCONCLUSIVE:
         raise NotExercised(judgement.why)

@@ -26,7 +26,7 @@ from pytest_html.basereport import BaseReport
 from environments.profiles.model import path_in_messages
 from reports.observed.behaviour import Behaviour, behaviour_of_data, drifts
 from reports.observed.earlier_runs import (
-    comparison_of,
+    comparison_with_other_run,
     merged_behaviour,
     newest_comparable,
     record_of,
@@ -225,7 +225,7 @@ class Reporter:
         if self._reason_of_missing_part:
             document = document_with_failed_output(document)
         self._run_before = self._run_before or self._newest_comparable(document)
-        comparison = comparison_of(
+        comparison = comparison_with_other_run(
             document, named=self._run_to_compare_with, before=self._run_before, clean=self._clean
         )
         self._document = document.model_copy(update={"comparison": comparison})
@@ -315,7 +315,7 @@ def accept_behaviour(run: Run, clean: Clean) -> str:
     Later runs are compared with this file. What this run did not test is kept from the file as it was. Returns the
     reason if the file could not be written, else an empty text. `run.acceptance_in_words` becomes a line that says what
     was written, or why nothing was. After a run that could not observe the service completely, such as an interrupted
-    one, nothing is written.
+    one, nothing is written. `clean` hides known values, such as tokens, in a text.
     """
     result = result_of_run(run)
     name = clean(path_in_messages(run.profile.record))

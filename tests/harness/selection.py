@@ -93,7 +93,7 @@ def wanted_ids(config: pytest.Config) -> frozenset[str]:
     if getattr(config.option, "last_failed", False):
         # If nothing failed, pytest would run everything with --last-failed. Here nothing is selected then, because a
         # run of everything executes transfers that nobody asked for.
-        wanted = wanted & _failed_last(config)
+        wanted = wanted & _ids_that_failed_last(config)
     return wanted
 
 
@@ -119,11 +119,11 @@ def leave_out_unwanted(config: pytest.Config, items: list[pytest.Item]) -> None:
     items[:] = [item for item in items if item not in left_out]
 
 
-_FAILED = "pix-conformance/failed"
+_KEY_IN_CACHE = "pix-conformance/failed"
 """Key in the cache of pytest: by environment, the requirements that failed when they were last tested."""
 
 
-def _failed_last(config: pytest.Config) -> frozenset[str]:
+def _ids_that_failed_last(config: pytest.Config) -> frozenset[str]:
     """The ids of the requirements that failed in this environment when they were last tested, for --last-failed.
 
     Ids that no longer exist are left out.
@@ -141,10 +141,11 @@ def remember_failed(config: pytest.Config, tested: Collection[str], failed: Coll
     cache = getattr(config, "cache", None)  # None with -p no:cacheprovider
     if cache is None:
         return
-    failed_before = _failed_last(config) - frozenset(tested)
-    environment = config.getoption("environment")
-    all_failed = sorted(failed_before | frozenset(failed))
-    cache.set(_FAILED, _failed_by_environment(config) | {environment: all_failed})
+    failed_before_and_not_tested_now = _ids_that_failed_last(config) - frozenset(tested)
+    all_failed = sorted(failed_before_and_not_tested_now | frozenset(failed))
+    failed_by_environment = _failed_by_environment(config)
+    failed_by_environment[config.getoption("environment")] = all_failed
+    cache.set(_KEY_IN_CACHE, failed_by_environment)
 
 
 def _failed_by_environment(config: pytest.Config) -> dict[str, list[str]]:
@@ -153,7 +154,7 @@ def _failed_by_environment(config: pytest.Config) -> dict[str, list[str]]:
     The cache is a file that anybody may have changed, so that entries of another form are left out.
     """
     cache = getattr(config, "cache", None)  # None if the user switched the cache off (-p no:cacheprovider)
-    cached = cache.get(_FAILED, {}) if cache else {}
+    cached = cache.get(_KEY_IN_CACHE, {}) if cache else {}
     if not isinstance(cached, dict):
         return {}
     return {name: ids for name, ids in cached.items() if _is_list_of_texts(ids)}
@@ -179,17 +180,17 @@ def ids_selected_by(expression: str) -> frozenset[str]:
 def _ids_of_part(node: ast.expr) -> frozenset[str]:
     """The ids of the requirements that a part of a -k expression selects. Raises ValueError for an unknown operator.
 
-    The expression is read by the parser of Python, as pytest does. The parser reads an id such as `executePix.status`
-    as an attribute of a name.
+    The expression is read by the parser of Python, as pytest does. `node` is a node of its syntax tree. The parser
+    reads an id such as `executePix.status` as an attribute of a name.
     """
     match node:
-        case ast.BoolOp(op=ast.And(), values=parts):
+        case ast.BoolOp(op=ast.And(), values=parts):  # such as `a and b`
             return frozenset.intersection(*map(_ids_of_part, parts))
-        case ast.BoolOp(values=parts):  # `or`, which is the only other one
+        case ast.BoolOp(op=ast.Or(), values=parts):  # such as `a or b`
             return frozenset.union(*map(_ids_of_part, parts))
-        case ast.UnaryOp(op=ast.Not(), operand=part):
+        case ast.UnaryOp(op=ast.Not(), operand=part):  # such as `not a`
             return frozenset(requirements()) - _ids_of_part(part)
-        case ast.Name() | ast.Attribute():
+        case ast.Name() | ast.Attribute():  # an id or a group of ids
             return ids_in_group(ast.unparse(node), "-k")
     raise ValueError(node)
 
@@ -200,7 +201,9 @@ def ids_in_group(name: str, option: str) -> frozenset[str]:
     `executePix.id` gives `executePix.id.type` and `executePix.id.present`, for example. Raises UsageError if there is
     no such id. The message names the option that the user gave (`option`) and ids with a similar name.
     """
-    group = frozenset(id for id in requirements() if f"{id}.".startswith(f"{name}."))
+    start = f"{name}."
+    # The dot is added to both, so that `executePix.id` selects itself, but not `executePix.identifierFormat`.
+    group = frozenset(id for id in requirements() if f"{id}.".startswith(start))
     if not group:
         similar_names = [f'"{id}"' for id in _similar_names(name)]
         hint = f"did you mean {' or '.join(similar_names)}?" if similar_names else "pytest --list names them all"
@@ -283,7 +286,8 @@ def requirement_ids_of(items: Iterable[pytest.Item], *fixtures: str) -> frozense
 
 def uses_fixture(item: pytest.Item, *fixtures: str) -> bool:
     """True if a test uses at least one of these pytest fixtures, directly or through another fixture."""
-    return not set(fixtures).isdisjoint(getattr(item, "fixturenames", ()))
+    used_fixtures = getattr(item, "fixturenames", ())  # items that are no test functions have none
+    return any(fixture in used_fixtures for fixture in fixtures)
 
 
 def _path(config: pytest.Config, argument: str) -> Path:
@@ -317,8 +321,8 @@ def permission_missing_for(item: pytest.Item, requirement: Requirement, profile:
     missing_by_markers: list[Text] = []
     for marker in item.iter_markers("needs"):
         permissions = marker.args
-        has_one_of_them = not profile.allow.isdisjoint(permissions)  # one is enough
-        if has_one_of_them:
+        has_one_of_them = any(permission in profile.allow for permission in permissions)
+        if has_one_of_them:  # one is enough
             continue
         if len(permissions) == 1:
             missing_by_markers.append(permissions[0])
@@ -382,7 +386,7 @@ class Selection:
 
     def includes_any(self, *requirement_ids: str) -> bool:
         """True if the user selected at least one of these requirements, so that requests for them are to be sent."""
-        return not self.requirements.isdisjoint(requirement_ids)
+        return any(requirement_id in self.requirements for requirement_id in requirement_ids)
 
     @property
     def needs_real_codes(self) -> bool:

@@ -12,7 +12,7 @@ Self-tests: harness/test_judging.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NoReturn
@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import pytest
 
 from environments.profiles.model import Profile, today
-from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
+from reports.result.verdicts import RequirementResult, Verdict, most_severe, verdict_on_deviation
 from reports.sentences.wording import grouped
 from reports.showing.evidence import shown_finding
 from reports.showing.show import Display
@@ -163,7 +163,7 @@ def _result_of(error: DeviationError, session: Session) -> RequirementResult:
     findings = list(chain.from_iterable(judgement.findings for judgement in judgements))
     level_of_requirement = requirements()[error.requirement_id].level
     levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
-    verdict = _most_severe(verdict_on_deviation(level, session.profile.fail_on) for level in levels)
+    verdict = most_severe(verdict_on_deviation(level, session.profile.fail_on) for level in levels)
     exchanges = chain.from_iterable(judgement.exchanges for judgement in judgements)
     numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
     return RequirementResult(error.requirement_id, verdict, exchanges=numbers, findings=tuple(findings))
@@ -225,13 +225,8 @@ def _combined(results: Sequence[RequirementResult], remark: Text) -> Requirement
     texts = [result.why for result in results if result.why]
     return RequirementResult(
         results[0].id,
-        _most_severe(result.verdict for result in results),
+        most_severe(result.verdict for result in results),
         why=texts[-1] if texts else remark,
         exchanges=tuple(chain.from_iterable(result.exchanges for result in results)),
         findings=tuple(chain.from_iterable(result.findings for result in results)),
     )
-
-
-def _most_severe(verdicts: Iterable[Verdict]) -> Verdict:
-    """The most severe of these verdicts. In `Verdict` the more severe ones come first."""
-    return min(verdicts, key=[*Verdict].index)

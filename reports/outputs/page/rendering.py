@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
-from itertools import chain, islice
+from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -213,14 +213,22 @@ def places_of(requirement: ReportedRequirement, number: int = 0) -> list[MarkedP
     `number` is the number of the exchange; 0 means any exchange. Deviations in other exchanges are left out. If the
     place of a deviation is not known, it is the first line of the response: `("response", "")`.
     """
-    findings = [finding for finding in requirement.found if _is_about_exchange(finding, number)]
-    places = chain(*map(_places_of_finding, findings))
-    return list(dict.fromkeys(places)) or [("response", "")]
+    places: list[MarkedPlace] = []
+    for finding in requirement.found:
+        if _is_about_exchange(finding, number):
+            places += _places_of_finding(finding)
+    distinct_places = list(dict.fromkeys(places))
+    return distinct_places or [("response", "")]
 
 
 def _is_about_exchange(finding: Finding, number: int) -> bool:
-    """True if a finding was made in the exchange with this number, or names no exchange. The number 0 means any."""
-    return not finding.exchanges or number in (0, *finding.exchanges)
+    """True if a deviation was found in the exchange with this number. The number 0 means any exchange.
+
+    A finding that names no exchange is about all of them.
+    """
+    if number == 0 or len(finding.exchanges) == 0:
+        return True
+    return number in finding.exchanges
 
 
 def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
@@ -231,8 +239,9 @@ def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
     line shows how the service answered.
     """
     if finding.pointers:
-        # An empty pointer means the whole body. Here it is "/", because an empty place means the first line.
-        yield from (("response", pointer or "/") for pointer in finding.pointers)
+        for pointer in finding.pointers:
+            # An empty pointer means the whole body. Here it is "/", because an empty place means the first line.
+            yield "response", pointer or "/"
         return
     side, _, place = finding.at.partition(" ")  # both are empty if findings.yaml names no place
     if place:
@@ -265,13 +274,13 @@ def message_lines(first_line: str, content: ShownRequest | ShownResponse | None,
     body: list[Line] = []
     if content:
         head += [Line(f": {value}", name) for name, value in content.headers]
-        body = _body(content.body)
+        body = _lines_to_mark(content.body)
     for place, requirement in marks:
         is_pointer = place.startswith("/")
         if not is_pointer:
             line = _line_of_header(place, head)
         elif body:
-            line = _line_at(place, body)
+            line = _line_of_json_value(place, body)
         else:
             line = head[0]
         line.marks.append(requirement)
@@ -291,13 +300,13 @@ def _line_of_header(name: str, head: list[Line]) -> Line:
     return new_line
 
 
-def _body(text: str) -> list[Line]:
-    """A body in lines without marks. The lines are new objects, because marks of this request or response are added."""
-    return [replace(line, marks=[]) for line in _lines_of_body(text)]
+def _lines_to_mark(text: str) -> list[Line]:
+    """A body in lines without marks. The lines are new objects, so that the caller may add marks to them."""
+    return [replace(line, marks=[]) for line in _remembered_lines(text)]
 
 
 @lru_cache(_BODIES_REMEMBERED)
-def _lines_of_body(text: str) -> list[Line]:
+def _remembered_lines(text: str) -> list[Line]:
     """A body in lines. The result is remembered, so that the caller must not change it.
 
     JSON gets a line for each member and item, even if the body was cut short. Any other text keeps its own lines.
@@ -352,27 +361,30 @@ def _line_that_begins_with(token: Token) -> Line:
     return Line("", indent="  " * min(depth, _DEEPEST), pointer=pointer_of_line)
 
 
-def _line_at(wanted: str, body: list[Line]) -> Line:
-    """The line of a body at which a JSON value starts, so that it can be marked. `wanted` is the pointer to the value.
+def _line_of_json_value(pointer_to_value: str, body: list[Line]) -> Line:
+    """The line of a body at which a JSON value starts, so that the line can be marked.
 
     - If an object has a name twice, it is the later line, because JSON parsers use the last value.
-    - If the member is missing, a line with its name is inserted after the line of the innermost value around it. If
+    - If the value is missing, a line with its name is inserted after the line of the innermost value around it. If
       `/data/id` has no line, `"id"` is inserted after `/data`. If `/data` has none, either, `"data/id"` is inserted.
     - If not even a surrounding value has a line, it is the first line.
     """
     # A later line replaces an earlier line with the same pointer.
     line_numbers = {line.pointer: number for number, line in enumerate(body)}
-    enclosing = wanted  # shortened below, until it is the pointer to a value that has a line
+    if pointer_to_value in line_numbers:
+        return body[line_numbers[pointer_to_value]]
+    enclosing = pointer_to_value  # shortened below, until it is the pointer to a value that has a line
     while enclosing and enclosing not in line_numbers:
         enclosing = enclosing.rpartition("/")[0]
-    number = line_numbers.get(enclosing, 0)
-    missing_name = wanted.removeprefix(enclosing).strip("/")
-    no_value_has_a_line = enclosing not in line_numbers
-    if not missing_name or no_value_has_a_line:
+    if enclosing not in line_numbers:
+        return body[0]
+    number = line_numbers[enclosing]
+    missing_name = pointer_to_value.removeprefix(enclosing).strip("/")
+    if not missing_name:  # the pointer is "/", the whole body
         return body[number]
-    line = Line("", f'"{missing_name}"', f"  {body[number].indent}", wanted)
-    body.insert(number + 1, line)
-    return line
+    new_line = Line("", f'"{missing_name}"', f"  {body[number].indent}", pointer_to_value)
+    body.insert(number + 1, new_line)
+    return new_line
 
 
 def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[str, list[Line]]:
@@ -393,7 +405,7 @@ def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[
             return side, lines[:_MOST_LINES]
     if exchange.response is None:
         return "response", []
-    return "response", _body(exchange.response.body)[:_MOST_LINES]
+    return "response", _lines_to_mark(exchange.response.body)[:_MOST_LINES]
 
 
 def _lines_from_first_mark(body: list[Line]) -> list[Line]:
@@ -460,12 +472,13 @@ def _cited_numbers(document: RunDocument) -> Iterable[int]:
 
     Of each finding, requirement or key only the first three are linked.
     """
-    cited_by = [
-        *(finding.exchanges for finding in document.findings),
-        *(requirement.exchanges for requirement in document.requirements),
-        *(key.exchanges for key in document.not_cleaned_up),
-    ]
-    return dict.fromkeys(chain(*(numbers[:MOST_LINKED] for numbers in cited_by)))
+    cited = [finding.exchanges for finding in document.findings]
+    cited += [requirement.exchanges for requirement in document.requirements]
+    cited += [key.exchanges for key in document.not_cleaned_up]
+    numbers: list[int] = []
+    for numbers_in_one_place in cited:
+        numbers += numbers_in_one_place[:MOST_LINKED]
+    return dict.fromkeys(numbers)  # each once, in their order
 
 
 def _whole_exchange(exchange: ShownExchange, deviating: Collection[ReportedRequirement]) -> WholeExchange:

@@ -10,8 +10,8 @@ import pytest
 
 from environments.sandbox import Server, Service
 from reports.__main__ import comparison_lines
-from reports.observed.comparison import CHANGES, compared
-from reports.observed.earlier_runs import comparison_of, run_in_folder
+from reports.observed.comparison import CHANGES, comparison_of_two_runs
+from reports.observed.earlier_runs import comparison_with_other_run, run_in_folder
 from reports.outputs import writing
 from reports.result.document import EarlierRun
 from spec.message import Date
@@ -66,7 +66,7 @@ def earlier_run(**changes):
 
 def comparison_between(now, was=RUN):
     """The comparison of an earlier run `was` with a run `now`, each given as the content of its conformance.json."""
-    return compared(EarlierRun.model_validate(was), EarlierRun.model_validate(now), str)
+    return comparison_of_two_runs(EarlierRun.model_validate(was), EarlierRun.model_validate(now), str)
 
 
 def lists_with_changes(comparison):
@@ -250,8 +250,10 @@ def test_a_run_is_compared_with_the_one_before_it():
     run = run_in_folder(shared_run("failing").folder)
     run_with_another_selection = run.model_copy(update={"selection": "-k listAccounts"})
 
-    comparison = comparison_of(run, named=None, before=run, clean=str)
-    comparison_of_another_selection = comparison_of(run_with_another_selection, named=None, before=run, clean=str)
+    comparison = comparison_with_other_run(run, named=None, before=run, clean=str)
+    comparison_of_another_selection = comparison_with_other_run(
+        run_with_another_selection, named=None, before=run, clean=str
+    )
 
     assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(comparison.line))
     assert comparison_of_another_selection is None
@@ -263,7 +265,9 @@ def test_a_run_that_the_user_names_is_always_compared():
     run_with_another_selection = run.model_copy(update={"selection": "-k listAccounts"})
     run_that_the_user_names = EarlierRun.model_validate(RUN)
 
-    comparison = comparison_of(run_with_another_selection, named=run_that_the_user_names, before=run, clean=str)
+    comparison = comparison_with_other_run(
+        run_with_another_selection, named=run_that_the_user_names, before=run, clean=str
+    )
 
     assert comparison.compared_with.started == RUN["started"]
 
@@ -276,8 +280,8 @@ def test_a_name_and_a_version_of_another_run_have_a_closed_form():
     run = EarlierRun.model_validate(RUN)
     hostile_run = earlier_run(environment={"name": "Zeferino Quintela"}, suite={"version": "cavalobranco"})
 
-    with_hostile_run = comparison_of(run, named=hostile_run, before=None, clean=str)
-    with_itself = comparison_of(run, named=run, before=None, clean=str)
+    with_hostile_run = comparison_with_other_run(run, named=hostile_run, before=None, clean=str)
+    with_itself = comparison_with_other_run(run, named=run, before=None, clean=str)
 
     names_of_hostile_run = with_hostile_run.compared_with.environment, with_hostile_run.compared_with.suite_version
     own_names = with_itself.compared_with.environment, with_itself.compared_with.suite_version

@@ -8,7 +8,7 @@ import pytest
 
 from reports.__main__ import main
 from reports.observed import earlier_runs
-from reports.observed.earlier_runs import comparison_of, run_in_folder
+from reports.observed.earlier_runs import comparison_with_other_run, run_in_folder
 from tests.selftest.reports.observed.test_comparison import RUN, changed_document, earlier_run
 
 ESCAPES = "\x1b[31m\x9b2J\x07\r\n\u202e"
@@ -134,7 +134,7 @@ def test_compare_prints_nothing_harmful_of_a_file(write_file, capsys):
 
 def start_of_compared_run(path, **now):
     """The start of the run in this file, if a later run is compared with it. None if it is not comparable."""
-    comparison = comparison_of(earlier_run(**now), named=None, before=run_in_folder(path), clean=str)
+    comparison = comparison_with_other_run(earlier_run(**now), named=None, before=run_in_folder(path), clean=str)
     return comparison and comparison.compared_with.started
 
 

@@ -17,7 +17,7 @@ from reports.outputs.conformance_json import document_of
 from reports.recorded.entry import exchange_of
 from reports.recorded.reading import judge_files, tally_of
 from reports.recorded.recorded_run import fill_run
-from reports.recorded.tally import EXCHANGES, UNJUDGED, Tally, merge
+from reports.recorded.tally import EXCHANGES, UNJUDGED, Tally, merged_tally
 from reports.result.run import Recording, Run
 from reports.result.run_verdict import result_of_run
 from tests.selftest.exchanges import EXECUTION_RESULT, REGISTRATION_RESULT
@@ -89,7 +89,7 @@ def run_of_tally(tally):
 
 def run_of_entries(folder, *entries):
     """The run of a HAR file with these entries."""
-    return run_of_tally(merge(tally_of(str(har(folder, *entries)), PROFILE), Tally()))
+    return run_of_tally(merged_tally(tally_of(str(har(folder, *entries)), PROFILE), Tally()))
 
 
 def entry_with(place, value):
@@ -483,6 +483,6 @@ def test_a_cluster_of_workers_gives_the_same_result(tmp_path):
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
     ) as cluster:
         tally_of_cluster = tally_of_all(files, PROFILE, cluster.scheduler_address)
-    tally_of_this_process = reduce(merge, (tally_of(file, PROFILE) for file in files), Tally())
+    tally_of_this_process = reduce(merged_tally, (tally_of(file, PROFILE) for file in files), Tally())
 
     assert tally_of_cluster == tally_of_this_process

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reports.recorded.reading import tally_of
-from reports.recorded.tally import Tally, merge
+from reports.recorded.tally import Tally, merged_tally
 from reports.result.run_verdict import result_of_run
 from tests.selftest.reports.recorded.test_reading import (
     NOT_JUDGED,
@@ -43,12 +43,12 @@ def test_tallies_merge_in_any_order(tmp_path_factory, order, cut):
     A tally is what is counted in one file of recorded traffic. Several processes may each judge a part of the files.
     """
     tallies = tallies_of_sixteen_files(tmp_path_factory.getbasetemp())
-    merged_in_order = reduce(merge, tallies, Tally())
+    merged_in_order = reduce(merged_tally, tallies, Tally())
     in_another_order = [tallies[number] for number in order]
 
-    first_group = reduce(merge, in_another_order[:cut], Tally())
-    second_group = reduce(merge, in_another_order[cut:], Tally())
-    merged = merge(first_group, second_group)
+    first_group = reduce(merged_tally, in_another_order[:cut], Tally())
+    second_group = reduce(merged_tally, in_another_order[cut:], Tally())
+    merged = merged_tally(first_group, second_group)
 
     assert merged == merged_in_order
     assert result_of_run(run_of_tally(merged)) == result_of_run(run_of_tally(merged_in_order))

@@ -17,7 +17,7 @@ from babel.messages.pofile import read_po
 
 from environments.profiles.loading import editor_schema
 from reports.observed.behaviour import Drift
-from reports.observed.comparison import compared
+from reports.observed.comparison import comparison_of_two_runs
 from reports.observed.earlier_runs import record_of, run_in_folder
 from reports.outputs.conformance_json import document_of
 from reports.outputs.page.rendering import summary_html
@@ -291,7 +291,7 @@ def test_notes_verdicts_drift_and_comparison_are_translated_to_portuguese(run):
     run.selected |= {"executePix.status", "executePix.json"}  # two requirements that are not tested
     run.drift = [Drift(id="executePix.repeated", situation="", place="", was="the same result", now="another")]
     run.record = record_of("staging", {})  # what the drift is a difference from
-    comparison = compared(run_in_folder(shared_run("failing").folder), document_of(run), str)
+    comparison = comparison_of_two_runs(run_in_folder(shared_run("failing").folder), document_of(run), str)
     portuguese_by_english = {
         "https://x cannot be reached: the connection is refused": "https://x não pode ser alcançado: a conexão foi recusada",
         "limits.transfers (20) is spent: not all requests to createPix were sent": "o limite limits.transfers (20) foi "
