@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     help is answered here, so that the user sees the help of `recorded` and not the help of pytest.
     """
     words = sys.argv[1:] if arguments is None else arguments
-    asks_for_help = not {"-h", "--help"}.isdisjoint(words)
+    asks_for_help = "-h" in words or "--help" in words
     if words[:1] == ["recorded"] and not asks_for_help:
         return judge_files(words[1:])
     options = _parser().parse_args(words)

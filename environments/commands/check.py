@@ -175,8 +175,8 @@ def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
         balance = client.send("getBalance", account)
         if refusal_or_failure(balance) is RefusalKind.NOT_FOUND:
             yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"
-    changes_keys = not profile.allow.isdisjoint({"register-keys", "delete-keys"})
-    if profile.accounts and changes_keys:
+    may_change_keys = "register-keys" in profile.allow or "delete-keys" in profile.allow
+    if profile.accounts and may_change_keys:
         key_list = client.send("listPixKeys", profile.accounts[0])
         if key_list.response and is_granted(key_list):
             for line in lines_to_add_to_profile(key_list.response.json.value, profile):

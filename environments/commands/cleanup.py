@@ -65,9 +65,11 @@ def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLef
     """
     for account in profile.accounts:
         for index, key in enumerate(profile.pix_keys):
-            state = record.last_event_of(account, key.type, key.key) if key.key else ""
+            if not key.key:  # a RANDOM key
+                continue
+            state = record.last_event_of(account, key.type, key.key)  # empty if no run registered it
             if state:
-                name = str(label_of(profile.pix_keys, index))
+                name = str(label_of(profile.pix_keys, index))  # its place in the list instead of its value
                 yield KeyLeft(name, account, key.type, key.key, _reason_to_stay(key, state, profile))
 
 
@@ -76,7 +78,7 @@ def _other_keys(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
 
     Each comes with the reason why `cleanup` does not delete it; empty if it does.
     """
-    for account, event in record.remaining_keys(profile.accounts):
+    for account, event in record.remaining_keys(profile.accounts):  # `event` is a line of the record
         key_type = event["type"]
         value = event.get("key") or None
         if not account:  # the key was registered at an account that the profile no longer lists
@@ -170,7 +172,7 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
     if "read" in profile.allow and key.account not in lists.before:
         client.send("listPixKeys", key.account)  # the door compares later lists with this one
     list_before = lists.before.get(key.account)
-    is_of_the_profile = value in {profile_key.key for profile_key in profile.pix_keys}
+    is_of_the_profile = value in [profile_key.key for profile_key in profile.pix_keys]
     may_be_of_others = is_of_the_profile and not profile.is_sandbox
     is_masked = list_before is not None and list_before.hides_keys
     if may_be_of_others and is_masked:

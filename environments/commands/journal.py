@@ -23,8 +23,11 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
     option --settle accepts.
     """
     journal = journal_of(profile)
-    # Without a profile the journal has no environment, and every entry is listed.
-    entries = [entry for entry in journal.entries() if journal.environment in ("", entry.environment)]
+    entries = []
+    for entry in journal.entries():
+        is_every_entry_listed = journal.environment == ""  # without a profile
+        if is_every_entry_listed or entry.environment == journal.environment:
+            entries.append(entry)
     lines = [f"{entry.name}  {entry.environment}  {entry.at}  {outcome_in_words(entry, profile)}" for entry in entries]
     # A run needs the journal if the profile lists codes. On a sandbox a code may be executed twice.
     needs_a_journal = profile is not None and bool(profile.transactions.codes) and not profile.is_sandbox
@@ -71,5 +74,11 @@ def settle_outcome(profile: Profile | None, code: str) -> str:
 
 
 def _entry_with_name(name: str, journal: Journal) -> JournalEntry | None:
-    """The entry of the journal that is listed under this name, because the codes themselves are not printed."""
-    return next((entry for entry in journal.entries() if entry.name == name), None)
+    """The entry of the journal with this name; None if there is none.
+
+    The command `journal` prints the short names of the transaction codes, and not the codes themselves.
+    """
+    for entry in journal.entries():
+        if entry.name == name:
+            return entry
+    return None

@@ -61,7 +61,8 @@ def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, st
     values = {key: json.dumps(value) for key, value in from_options.items() if value}
     limits = _limits(options)
     if limits:  # such as ["rate=5", "requests=900"], which becomes `{rate: 5, requests: 900}`
-        values["limits"] = f"{{{', '.join(limits).replace('=', ': ')}}}"
+        limits_in_yaml = ", ".join(limits).replace("=", ": ")
+        values["limits"] = "{" + limits_in_yaml + "}"
     if operation:
         # These lines are made active, with the values of the example.
         values |= dict.fromkeys(("transactions", "prepare", "json", "code_at"), "")

@@ -77,10 +77,12 @@ def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
     pointers: list[str] = []
     for place, values in values_by_place.items():
         has_only_keys = all(_is_a_key(value, own_keys) for value in values)
-        may_be_shown = all(name == "*" or is_surely_no_data(str(name)) for name in place)
-        if "*" in place and has_only_keys and may_be_shown:
-            pointers.append("/" + "/".join(map(str, place)))
-    return list(filter(_is_named_like_a_key, pointers)) or pointers
+        names = [str(part) for part in place]
+        may_be_shown = all(name == "*" or is_surely_no_data(name) for name in names)
+        if "*" in names and has_only_keys and may_be_shown:
+            pointers.append("/" + "/".join(names))
+    named_like_a_key = [pointer for pointer in pointers if _is_named_like_a_key(pointer)]
+    return named_like_a_key or pointers
 
 
 def _is_named_like_a_key(pointer: str) -> bool:

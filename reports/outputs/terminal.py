@@ -41,7 +41,8 @@ _NEXT = {
 def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     """The lines that a run prints at its end, the most important ones first and the verdict again as the last one.
 
-    `report` is the path of report.html; empty if that file could not be written.
+    `report` is the path of the report, or the reason why a part of the report is missing; empty if no files are
+    written.
     """
     yield str(headline(document))
     yield str(run_line(document))

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial, reduce
+from functools import partial
 from glob import escape, glob, has_magic
 from importlib import import_module
 from itertools import chain
@@ -62,7 +62,8 @@ def _files_at(pattern: str) -> list[str]:
         return [pattern]
     if os.path.isdir(pattern):
         pattern = f"{escape(pattern)}/**/*.har"
-    return sorted(filter(os.path.isfile, glob(pattern, recursive=True)))
+    paths = glob(pattern, recursive=True)
+    return sorted(path for path in paths if os.path.isfile(path))
 
 
 def _files_at_address(pattern: str) -> list[str]:
@@ -103,10 +104,13 @@ def tally_of_all(files: Sequence[str], profile: Profile, dask_scheduler: str | N
     pool: Any = ProcessPoolExecutor(mp_context=get_context("spawn"))
     if dask_scheduler:
         pool = _imported("distributed").Client(dask_scheduler)
+    tally = Tally()
     with pool:
         # Dask tries a file again if its process fails.
         executor = pool.get_executor(retries=3) if dask_scheduler else pool
-        return reduce(merged_tally, executor.map(judge, files), Tally())
+        for tally_of_file in executor.map(judge, files):
+            tally = merged_tally(tally, tally_of_file)
+    return tally
 
 
 def tally_of(file: str, profile: Profile) -> Tally:

@@ -144,18 +144,21 @@ def service_version(exchanges: Iterable[ShownExchange]) -> list[tuple[str, str]]
     A header that had different values is left out: then a gateway answered some requests, or two versions of the
     service are running, and nobody can tell which one was tested.
     """
-    # For each header name in lower case, its values, each with the spelling of the name in the first such answer.
-    spelling_by_value: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for response in [exchange.response for exchange in exchanges if exchange.response]:
-        for name, value in response.headers:
-            if _VERSION_HEADER.fullmatch(name):
-                spelling_by_value[name.lower()].setdefault(value, name)
+    headers = []
+    for exchange in exchanges:
+        if exchange.response:
+            headers += [header for header in exchange.response.headers if _VERSION_HEADER.fullmatch(header[0])]
+    # The names of headers are compared without letter case. The first spelling of a name is shown.
+    spelling_of_name: dict[str, str] = {}
+    values_of_name: defaultdict[str, set[str]] = defaultdict(set)
+    for name, value in headers:
+        spelling_of_name.setdefault(name.lower(), name)
+        values_of_name[name.lower()].add(value)
     versions = []
-    for _, spellings in sorted(spelling_by_value.items()):
-        has_one_value = len(spellings) == 1
-        if has_one_value:
-            [(value, name)] = spellings.items()
-            versions.append((name, value[:_LONGEST_VALUE]))
+    for name in sorted(values_of_name):
+        values = list(values_of_name[name])
+        if len(values) == 1:
+            versions.append((spelling_of_name[name], values[0][:_LONGEST_VALUE]))
     return versions
 
 
@@ -180,10 +183,10 @@ def ci_job(variables: Mapping[str, str], clean: Callable[[str], str]) -> str | N
     `variables` are the environment variables, from which the address is made. It is also None if the address is no
     plain http(s) address, has a password, or has a secret in it. `clean` redacts known secrets.
     """
-    patterns = [pattern for name, pattern in _LINKS if variables.get(name)]
-    if not patterns:
+    templates = [template for name, template in _LINKS if variables.get(name)]
+    if not templates:  # no CI system that the suite knows has set its variable
         return None
-    link = patterns[0].format_map(defaultdict(str, variables))  # a variable that is not set counts as an empty text
+    link = templates[0].format_map(defaultdict(str, variables))  # a variable that is not set counts as an empty text
     if len(link) > _LONGEST_LINK or not _LINK.fullmatch(link):
         return None
     has_no_secret = clean(link) == link

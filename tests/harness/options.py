@@ -81,7 +81,7 @@ def _hint_for_wrong_usage(message: str, known_options: Sequence[str], plugins_no
     unknown_option = re.search(r"--[\w-]+", message) if message.startswith("unrecognized arguments") else None
     if unknown_option is None:
         return hint
-    most_similar = get_close_matches(unknown_option[0], known_options, n=1, cutoff=_FEWEST_IN_COMMON)
+    most_similar = get_close_matches(unknown_option[0], known_options, n=1, cutoff=_LEAST_SIMILARITY)
     if most_similar:
         return f"the nearest option is {most_similar[0]}; {hint}"
     if plugins_not_loaded:
@@ -100,7 +100,7 @@ def _plugins_not_loaded(pluginmanager: pytest.PytestPluginManager) -> Iterator[s
             yield plugin.name
 
 
-_FEWEST_IN_COMMON = 0.85
+_LEAST_SIMILARITY = 0.85
 """Share of characters that an unknown option must have in common with a known one that is named. A choice."""
 _LARGEST_NUMBER = 10**12
 """The largest number that an option may have if it has no upper limit. It only keeps absurd numbers away. A choice."""
@@ -115,22 +115,21 @@ def whole_number(least: int, most: int = _LARGEST_NUMBER) -> Callable[[str], int
     def number_in(text: str) -> int:
         """The number in this text of the command line, such as 12 for "12"."""
         is_number = text.isascii() and text.isdecimal()
-        is_in_range = is_number and least <= int(text) <= most
-        if not is_in_range:
-            has_upper_limit = most < _LARGEST_NUMBER
-            up_to = f" to {most}" if has_upper_limit else ""
-            raise ArgumentTypeError(f"expected a whole number from {least}{up_to}, got {text!r}")
-        return int(text)
+        if is_number and least <= int(text) <= most:
+            return int(text)
+        has_upper_limit = most < _LARGEST_NUMBER
+        up_to = f" to {most}" if has_upper_limit else ""
+        raise ArgumentTypeError(f"expected a whole number from {least}{up_to}, got {text!r}")
 
     return number_in
 
 
-def examples_of(config: pytest.Config, profile: Profile) -> int:
+def number_of_examples(config: pytest.Config, profile: Profile) -> int:
     """How many requests are generated for each operation. If nobody asks for a number, it is DEFAULT_EXAMPLES."""
-    return examples_asked_for(config, profile) or DEFAULT_EXAMPLES
+    return number_of_examples_asked_for(config, profile) or DEFAULT_EXAMPLES
 
 
-def examples_asked_for(config: pytest.Config, profile: Profile) -> int:
+def number_of_examples_asked_for(config: pytest.Config, profile: Profile) -> int:
     """The number of requests to generate for each operation, as the command line says, else as the profile says.
 
     It is 0 if neither says it.
@@ -170,21 +169,29 @@ def _refuse_a_hidden_address(config: pytest.Config) -> None:
     """
     if not hasattr(config.option, "base_url"):  # without pytest-base-url there is neither the option nor the setting
         return
-    on_the_command_line = any(str(word).startswith(("--base-url", "@")) for word in config.invocation_params.args)
-    if config.getoption("base_url") and not on_the_command_line:
+    words = [str(word) for word in config.invocation_params.args]  # the words of the command line
+    is_on_the_command_line = any(word.startswith(("--base-url", "@")) for word in words)
+    if config.getoption("base_url") and not is_on_the_command_line:
         raise pytest.UsageError(f"PYTEST_ADDOPTS {NOT_FROM_A_VARIABLE}")
     if config.getini("base_url"):
         raise pytest.UsageError(f"the setting base_url of pytest {NOT_FROM_A_VARIABLE}")
 
 
 def options_given(config: pytest.Config, options: Mapping[str, str]) -> list[str]:
-    """Those of these options that the user gave. `options` has for each option the name of its value in pytest.
+    """The options that the user gave, such as `["--plan"]`, of the options that are asked for.
 
-    For example `["--plan"]` of `{"--plan": "plan", "--list": "list"}`. None and False mean that it was not given.
+    `options` has for each of these the name under which pytest stores its value: `{"--plan": "plan", …}`. The value is
+    None or False if the user did not give the option.
     """
-    return [option for option, name in options.items() if config.getoption(name, None) not in (None, False)]
+    given = []
+    for option, name in options.items():
+        value = config.getoption(name, None)
+        if value is not None and value is not False:
+            given.append(option)
+    return given
 
 
-def explains(config: pytest.Config) -> bool:
-    """True if the user gave --explain or --list, which print facts about requirements instead of a run."""
-    return not {"--explain", "--list"}.isdisjoint(options_given(config, OPTIONS_THAT_PRINT_INSTEAD))
+def asks_about_requirements(config: pytest.Config) -> bool:
+    """True if the user gave --explain or --list, which print facts about requirements instead of running tests."""
+    given = options_given(config, OPTIONS_THAT_PRINT_INSTEAD)
+    return "--explain" in given or "--list" in given

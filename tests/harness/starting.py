@@ -41,7 +41,13 @@ from reports.result.run import Note, NoteKind, Recording, Run
 from reports.sentences.wording import one_line
 from reports.showing.show import Display
 from spec.message import Text, say
-from tests.harness.options import OPTIONS_THAT_COLLECT_NO_TESTS, examples_of, explains, options_given, refuse_options
+from tests.harness.options import (
+    OPTIONS_THAT_COLLECT_NO_TESTS,
+    asks_about_requirements,
+    number_of_examples,
+    options_given,
+    refuse_options,
+)
 from tests.harness.pen import Pen
 from tests.harness.reporter import Reporter
 from tests.harness.selection import (
@@ -62,7 +68,7 @@ def is_about_a_service(config: pytest.Config) -> bool:
     """
     if options_given(config, OPTIONS_THAT_COLLECT_NO_TESTS):
         return False
-    return explains(config) or not runs_only_selftests(config)
+    return asks_about_requirements(config) or not runs_only_selftests(config)
 
 
 @contextmanager
@@ -260,7 +266,7 @@ def _run_that_sends(config: pytest.Config, profile: Profile, base_url: str) -> R
     selected = selection_in_words(config)
     run = Run(profile, base_url, selected, narrowed=selected is not None)
     run.seed = seed
-    run.examples = examples_of(config, profile)
+    run.examples = number_of_examples(config, profile)
     run.record = read_record(profile.record)
     return run
 

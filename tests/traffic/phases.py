@@ -41,7 +41,7 @@ from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import say
 from spec.requirements import Requirement
 from spec.rules.reproduction import Reproduction
-from tests.harness.options import examples_asked_for, examples_of
+from tests.harness.options import number_of_examples, number_of_examples_asked_for
 from tests.harness.pen import LineOfSuite
 from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses_fixture
 from tests.harness.session import Session
@@ -197,12 +197,12 @@ def _start_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, it
     profile = run_traffic.traffic.profile
     executor = ThreadPoolExecutor(1, "pix-drawing")  # has a single thread
     if run_traffic.sequences is not None:  # first, because the sequences are sent first
-        run_traffic.sequences.begin(executor, seed, examples_of(config, profile))
+        run_traffic.sequences.begin(executor, seed, number_of_examples(config, profile))
     for item in items:
         if uses_fixture(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]  # the parameter of the test
             # 0 if nobody asks for a number: reads and drawn requests then have different default numbers.
-            run_traffic.generation.add_operation(operation, seed, examples_asked_for(config, profile))
+            run_traffic.generation.add_operation(operation, seed, number_of_examples_asked_for(config, profile))
     run_traffic.generation.begin(executor)
     executor.shutdown(wait=False)  # its thread ends by itself when everything is drawn
 

@@ -9,8 +9,8 @@ from tests.harness import options
 from tests.harness.options import (
     DEFAULT_EXAMPLES,
     add_group,
-    examples_asked_for,
-    examples_of,
+    number_of_examples,
+    number_of_examples_asked_for,
     options_given,
     refuse_options,
     whole_number,
@@ -131,14 +131,14 @@ def test_the_number_of_examples_comes_from_the_option_or_else_from_the_profile(
     """
     profile = SimpleNamespace(limits=SimpleNamespace(examples=examples_of_profile))
 
-    assert examples_of(config(examples=examples_of_option), profile) == number
+    assert number_of_examples(config(examples=examples_of_option), profile) == number
 
 
 def test_nobody_asks_for_a_number_of_examples_unless_the_option_or_the_profile_does():
     """If neither the option nor the profile says how many requests the property tests draw, the number asked for is 0."""
     profile = SimpleNamespace(limits=SimpleNamespace(examples=None))
 
-    assert examples_asked_for(config(examples=None), profile) == 0
+    assert number_of_examples_asked_for(config(examples=None), profile) == 0
 
 
 def parser_of_pytest(options_added=None):
