@@ -141,9 +141,10 @@ class Case:
 
 
 def body_as_bytes(value: Any) -> bytes:
-    """The JSON text of a body, in which the infinite number of Python is written as 1e400.
+    """The JSON text of a body. An infinite number of Python that is the value of a member is written as 1e400.
 
-    JSON has no infinity. But a parser that reads numbers as doubles makes infinity of 1e400.
+    JSON has no infinity. But a parser that reads numbers as doubles makes infinity of 1e400. (The suite puts no
+    infinite number into an array. There it would stay as Python writes it: Infinity.)
     """
     return as_bytes(value).replace(b": Infinity", b": 1e400").replace(b": -Infinity", b": -1e400")
 
@@ -182,9 +183,9 @@ def synthetic_text(text: str) -> str:
 def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
     """A path parameter for a request that is drawn at random: the text with a prefix, so that it names nobody.
 
-    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are also tried. But
-    two texts get the prefix in any case: a transaction code, because a real code would move money, and the empty text,
-    because the path would be another one without its parameter.
+    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are also tried:
+    letters alone, a number or a date. Two texts get the prefix in any case: a transaction code, because a real code
+    would move money, and the empty text, because the path would be another one without its parameter.
     """
     is_code = operation == "executePix"
     if text and not is_code:

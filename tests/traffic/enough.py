@@ -50,7 +50,7 @@ class CountedSituation:
     """Function that gives the line of the profile that would raise their number."""
 
 
-def _of_type(key_type: str) -> Callable[[Log], list[Exchange]]:
+def _finder_of_registrations(key_type: str) -> Callable[[Log], list[Exchange]]:
     """A function that finds, among all exchanges of a run, the registrations of keys of this type that were free.
 
     A key is free if it was not registered, so that the service must accept its registration.
@@ -63,7 +63,7 @@ def _of_type(key_type: str) -> Callable[[Log], list[Exchange]]:
     return registrations
 
 
-def _with_credential(operation: str, credential: str) -> Callable[[Log], list[Exchange]]:
+def _finder_of_requests_with(operation: str, credential: str) -> Callable[[Log], list[Exchange]]:
     """A function that finds, in the log of a run, the exchanges that were sent with this credential.
 
     The credential is the name of a wrong token, or "no header" for a request without a token.
@@ -136,20 +136,23 @@ def _situations_without_the_token(
     `line_without_token` gives the line of the profile that raises the number of requests without a token. The limit of
     wrong tokens raises the number of the others.
     """
-    without_token = _with_credential(operation, NO_HEADER)
-    with_wrong_token = _with_credential(operation, WRONG_TOKEN)
+    without_token = _finder_of_requests_with(operation, NO_HEADER)
+    with_wrong_token = _finder_of_requests_with(operation, WRONG_TOKEN)
     return (
         CountedSituation(operation, "a request without a token", without_token, line_without_token),
         CountedSituation(operation, "a request with another token", with_wrong_token, _line_for_tokens),
     )
 
 
+def _registration_of_type(key_type: str) -> CountedSituation:
+    """The situation in which a free key of this type is registered. (A free key is not registered yet.)"""
+    name = _KEY_OF_TYPE.format(key_type)
+    return CountedSituation("registerPixKey", name, _finder_of_registrations(key_type), _line_for_type(key_type))
+
+
 SITUATIONS = (
     CountedSituation("executePix", "an execution", answers_to_real_codes, _line_for_executions),
-    *(
-        CountedSituation("registerPixKey", _KEY_OF_TYPE.format(key_type), _of_type(key_type), _line_for_type(key_type))
-        for key_type in KEY_TYPES
-    ),
+    *map(_registration_of_type, KEY_TYPES),
     CountedSituation("deletePixKey", "a deletion", valid_deletions, _line_for_deletions),
     *_situations_without_the_token("executePix", _line_for_executions),  # each code is sent once without a token
     *_situations_without_the_token("registerPixKey", _line_for_tokens),  # they are written in several ways

@@ -136,11 +136,13 @@ def headers_of_versions(exchange: Exchange, _log: Log) -> str | None:
 def _names_of_headers(exchange: Exchange, names: Iterable[str]) -> str | None:
     """Those of the names that the answer to a granted request has as headers, such as "Sunset, Deprecation".
 
-    The word "none" if it has none of them. None if the request was not granted, because a refusal often comes from a
-    part of the service that adds no such headers. Values of headers are left out, because they differ between runs.
+    The word "none" if it has none of them. None if the request was sent without the valid token or was not granted,
+    because a refusal often comes from a part of the service that adds no such headers. Values of headers are left out,
+    because they differ between runs.
     """
     response = exchange.response
-    if response is None or exchange.credential != VALID or not is_granted(exchange):
+    had_the_valid_token = exchange.credential == VALID
+    if response is None or not had_the_valid_token or not is_granted(exchange):
         return None
     present = [name for name in names if response.header(name)]
     return ", ".join(present) or "none"
@@ -197,8 +199,8 @@ def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
         return NOT_REQUIRED
     if not is_lasting_answer(with_token):
         return ""
-    differs = succeeded(with_token) or answer_of(without_token) != answer_of(with_token)
-    return REQUIRED if differs else ""
+    token_changes_the_answer = succeeded(with_token) or answer_of(without_token) != answer_of(with_token)
+    return REQUIRED if token_changes_the_answer else ""
 
 
 def need_of_the_token_for_a_read(exchange: Exchange, log: Log) -> str | None:
@@ -247,10 +249,10 @@ _MISSING = "missing"
 def situation_by_large_request(exchange: Exchange, log: Log) -> Text | None:
     """The situation under which the report shows a value: "registerPixKey, pixKey, a very long text", for example.
 
-    It names the operation, the part of the request that is large, and in which way. None if the request is not large,
-    or if the report observes another request of the same kind.
+    It names the operation, the part of the request that is large, and in which way. None if the request is not large.
+    None, too, if the report shows the answer to another request whose same part is large in the same way.
     """
-    _, how_it_is_unusual = exchange.unusual
+    _, how_it_is_unusual = exchange.unusual  # such as ("pixKey", "a very long text")
     if how_it_is_unusual not in _LARGE_SIZES or not _is_observed_for_its_kind(exchange, log):
         return None
     return joined((exchange.operation, *exchange.unusual), ", ")
@@ -289,7 +291,7 @@ def _observed_request_of_kind(operation: str, unusual: tuple[str, str], log: Log
     """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
     _, how_it_is_unusual = unusual
-    wants_synthetic_account = how_it_is_unusual not in UNREADABLE
+    wants_synthetic_account = how_it_is_unusual not in UNREADABLE  # the ways in which a body cannot be read
     preferred = []
     for exchange in requests:
         has_synthetic_account = SYNTHETIC_PREFIX in exchange.request.last_segment
@@ -297,7 +299,7 @@ def _observed_request_of_kind(operation: str, unusual: tuple[str, str], log: Log
             preferred.append(exchange)
     # None is preferred, for example, if a made-up account replaces that of the profile (outside a sandbox).
     candidates = preferred or requests
-    # If a request was sent twice, the last one: `_deletions_without_members` has the observed requests at the end.
+    # The last one, because the scenario of deletions sends the request that is to be observed at the end.
     return candidates[-1] if candidates else None
 
 
@@ -396,8 +398,8 @@ def how_it_is_refused(exchange: Exchange, log: Log) -> Facts | str | None:
     if not is_refused(exchange) and not _is_taken_for_valid(exchange):
         return None
     if exchange.operation == _EXECUTE and exchange.credential == VALID:
-        unknown_code = _answer_to_unknown_code(log)
-        if unknown_code and answer_of(exchange) == answer_of(unknown_code):
+        execution_of_unknown_code = _answer_to_unknown_code(log)
+        if execution_of_unknown_code and answer_of(exchange) == answer_of(execution_of_unknown_code):
             return "like an unknown code"
     return answer_of(exchange) if is_refused(exchange) else "not refused"
 
@@ -617,9 +619,9 @@ def outcome_of_registration(exchange: Exchange, _log: Log) -> str | None:
 def situation_by_missing_field(exchange: Exchange, log: Log) -> Text | None:
     """The situation under which the report shows whether a field is required: the name of the field, such as "pixKey".
 
-    None if no field is missing, or if the report observes another request of the same kind.
+    None if no field is missing, or if the report shows the answer to another request that lacks the same field.
     """
-    field, how_it_is_unusual = exchange.unusual
+    field, how_it_is_unusual = exchange.unusual  # such as ("pixKey", "missing")
     is_missing = how_it_is_unusual == _MISSING
     return field if is_missing and _is_observed_for_its_kind(exchange, log) else None
 

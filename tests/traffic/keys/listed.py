@@ -279,11 +279,11 @@ class KeyLists:
         - An earlier list shows the key.
         - The second registration of a registered key gets the same answer.
         """
-        not_listed_so_far = [
-            registration
-            for registration in registrations_for(self._log, Registering.WITHOUT_A_TOKEN)
-            if registration.response and not registered(registration) and key_sent(registration)
-        ]
+        not_listed_so_far = []
+        for registration in registrations_for(self._log, Registering.WITHOUT_A_TOKEN):
+            is_refused = registration.response is not None and not registered(registration)
+            if is_refused and key_sent(registration):  # a request without a key cannot be recognized in a list
+                not_listed_so_far.append(registration)
         for read in self._reads:
             for registration, listing in self._registrations_shown_by(read, not_listed_so_far):
                 not_listed_so_far.remove(registration)
@@ -299,11 +299,12 @@ class KeyLists:
         token before. The list is parsed only if its bytes may contain one of the keys, because it may be large.
         """
         keys_sent_with_token = {key for number, key in self._sent_with_the_token if number < read.number}
-        earlier = [registration for registration in without_token if registration.number < read.number]
-        never_sent_with_token = [
-            registration for registration in earlier if key_sent(registration) not in keys_sent_with_token
-        ]
-        candidates = [registration for registration in never_sent_with_token if _can_show(read, key_sent(registration))]
+        candidates = []
+        for registration in without_token:
+            was_sent_before = registration.number < read.number
+            key = key_sent(registration)
+            if was_sent_before and key not in keys_sent_with_token and _can_show(read, key):
+                candidates.append(registration)
         listing = self._listing_of(read) if candidates else None
         if listing is None:
             return []
