@@ -1,10 +1,13 @@
-"""How long a whole run takes, against `st run` on the same schema, service and machine: `make bench`. How long recorded
-traffic takes, against `json.loads` of the same bytes: `make bench OPTIONS=--scenario=recorded`. What a run costs if every
-answer is large: `make bench OPTIONS=--scenario=large`; of one shape alone: `python -m tests.selftest.bench --scenario=large
---shape="99,000 numbers"`.
+"""Benchmarks of the suite. They print tables, and no test depends on them.
 
-All of them are run in turn, as other work on the machine slows each of them down. The service is in a process of its
-own.
+| command | measures |
+|---|---|
+| `make bench` | a whole run, beside `st run` (Schemathesis) on the same schema, service and machine |
+| `make bench OPTIONS=--scenario=recorded` | judging recorded traffic, beside `json.loads` of the same bytes |
+| `make bench OPTIONS=--scenario=large` | whole runs against services whose answers are large |
+
+The runs to compare are made in turn, because other work on the machine slows each of them down. The service is in a
+process of its own.
 """
 
 import argparse
@@ -28,46 +31,57 @@ from tests.selftest.services.running import ROOT, write_sandbox_profile
 SCHEMATHESIS = Path(sys.executable).with_name("st")
 SCENARIOS = {"loopback": 0, "20 ms": 0.02, "100 ms": 0.1}
 """Seconds that the service takes for each answer."""
-RECORDED, EXCHANGES = "recorded", 100_000
+RECORDED = "recorded"
+"""The scenario in which recorded traffic is judged."""
+RECORDED_EXCHANGES = 100_000
 LARGE = "large"
-READS = "import json, sys; json.loads(open(sys.argv[1], encoding='utf-8').read())"
-JUDGES = f"""
+"""The scenario in which every answer is large."""
+CODE_THAT_READS = "import json, sys; json.loads(open(sys.argv[1], encoding='utf-8').read())"
+"""A Python program that only reads the JSON of the file that its argument names."""
+CODE_THAT_JUDGES = f"""
 import sys
 from dataclasses import replace
 from environments.profiles.loading import load
 from reports.recorded.reading import tally_of
 tally_of(sys.argv[1], replace(load("sandbox"), base_url="{BASE}"))
 """
+"""A Python program that judges the recorded traffic in the file that its argument names."""
+MAKE_TABLES_OF_UNICODE = """
+from hypothesis.internal.charmap import charmap, intervals_from_codec
+charmap()
+intervals_from_codec("utf-8")
+"""
+"""A Python program with which Hypothesis writes its tables of Unicode into the current folder."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run took."""
+    """The time, the memory and the requests of one run."""
 
     seconds: float  # from its start to its end
     cpu: float  # seconds of processor time
     megabytes: float  # peak memory
-    requests: int  # that the service answered
+    requests: int  # the number of requests that the service answered
     status: int = 0  # the exit status
 
 
 @dataclass
 class Row:
-    """The runs of one contestant, one of each round."""
+    """The runs of one program (the suite or `st run`): one run of each round."""
 
     name: str
     runs: list[Measured] = field(default_factory=list)
 
-    def middle(self, fact: str) -> float:
-        """The median of one fact of the runs."""
-        return median(getattr(run, fact) for run in self.runs)
+    def median_of(self, name: str) -> float:
+        """The median of one field of `Measured` over the runs: `median_of("seconds")`."""
+        return median(getattr(run, name) for run in self.runs)
 
 
 def table(title: str, rows: Sequence[Row]) -> list[str]:
-    """A Markdown table, one line for each row. The second row is that of `st run`.
+    """The lines of a Markdown table with these rows. The second row must be that of `st run`.
 
-    The ratio to `st run` is the median of the ratios of the rounds, because other work on the machine slows both runs of
-    a round down.
+    The column "/ st run" has the time of a row divided by the time of `st run`: the median over all rounds. The two
+    times of one round are divided by each other, because other work on the machine slows both of them down.
     """
     header = (title, "requests", "wall", "CPU", "memory", "/ st run", "exit")
     lines = [header, ("---",) * len(header)]
@@ -77,10 +91,10 @@ def table(title: str, rows: Sequence[Row]) -> list[str]:
         exit_statuses = sorted({run.status for run in row.runs})
         cells = (
             row.name,
-            f"{row.middle('requests'):.0f}",
-            f"{row.middle('seconds'):.1f} s",
-            f"{row.middle('cpu'):.1f} s",
-            f"{row.middle('megabytes'):.0f} MB",
+            f"{row.median_of('requests'):.0f}",
+            f"{row.median_of('seconds'):.1f} s",
+            f"{row.median_of('cpu'):.1f} s",
+            f"{row.median_of('megabytes'):.0f} MB",
             f"{median(ratios):.2f}",
             " ".join(map(str, exit_statuses)),
         )
@@ -88,82 +102,96 @@ def table(title: str, rows: Sequence[Row]) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
-def suite(service: ServiceProcess, seed: int) -> Measured:
-    """Run the suite as it runs by default: targeted and generated requests, with reports."""
+def measured_run_of_suite(service: ServiceProcess, seed: int) -> Measured:
+    """Run the suite with its default settings against a service, and measure the run.
+
+    By default a run sends the requests of scenarios and generated requests, and writes reports.
+    """
     with tempfile.TemporaryDirectory() as folder:
         profile = write_sandbox_profile(service.base_url, Path(folder))
         options = [f"--environment={profile}", f"--report-dir={folder}/report", f"--seed={seed}"]
-        return _run([sys.executable, "-m", "pytest", "-q", *options], ROOT, {"PIX_SANDBOX_TOKEN": service.token})
+        command = [sys.executable, "-m", "pytest", "-q", *options]
+        return _measured_run(command, ROOT, {"PIX_SANDBOX_TOKEN": service.token})
 
 
-def schemathesis(service: ServiceProcess, seed: int) -> Measured:
-    """Run `st run` with all of its phases but the stateful one, in a folder that has the tables of Unicode already.
+def measured_run_of_schemathesis(service: ServiceProcess, seed: int) -> Measured:
+    """Run `st run` (Schemathesis) against a service, and measure the run.
 
-    It has as many workers (8) as the suite sends requests at once.
+    It has all phases of `st run` but the stateful one, and as many workers (8) as the suite sends requests at once. Its
+    folder already has the tables of Unicode, which are otherwise made in the first run.
     """
     phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure", "-w", "8"]
     command = [str(SCHEMATHESIS), "run", str(ROOT / "spec/openapi.yaml"), "--url", service.base_url, f"--seed={seed}"]
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(_tables().name, folder, dirs_exist_ok=True)
-        return _run([*command, *phases, "-H", f"Authorization: Bearer {service.token}"], Path(folder), {})
+        shutil.copytree(_folder_with_tables_of_unicode().name, folder, dirs_exist_ok=True)
+        command += [*phases, "-H", f"Authorization: Bearer {service.token}"]
+        return _measured_run(command, Path(folder), {})
 
 
 @cache
-def _tables() -> tempfile.TemporaryDirectory[str]:
-    """A folder with the tables of Unicode, which Hypothesis makes in its first run there. That takes a second and 200 MB."""
+def _folder_with_tables_of_unicode() -> tempfile.TemporaryDirectory[str]:
+    """A folder with the tables of Unicode that Hypothesis uses, made by the first call.
+
+    Hypothesis makes the tables in its first run in a folder. That takes a second and 200 MB, and is not measured.
+    """
     folder = tempfile.TemporaryDirectory()
-    make = "from hypothesis.internal.charmap import charmap, intervals_from_codec; charmap(), intervals_from_codec('utf-8')"
-    subprocess.run([sys.executable, "-c", make], cwd=folder.name, check=True)
+    subprocess.run([sys.executable, "-c", MAKE_TABLES_OF_UNICODE], cwd=folder.name, check=True)
     return folder
 
 
-def _run(command: list[str], folder: Path, environment: dict[str, str]) -> Measured:
-    """Run a command to its end, and measure it together with its children. Its output goes nowhere.
+def _measured_run(command: list[str], folder: Path, environment: dict[str, str]) -> Measured:
+    """Run a command to its end in this folder, and measure it together with its child processes.
 
-    Python may keep its compiled files, as it does by default. Otherwise each run would compile the checkout anew.
+    `environment` has variables of the environment. What the command prints is not kept. The number of requests is 0
+    here, because only the service knows it: the caller sets it.
     """
     start = time.perf_counter()
+    # Python may keep its compiled files. Otherwise each run would compile the whole project again.
     variables = {**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": ""}
     process = subprocess.Popen(command, cwd=folder, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.perf_counter() - start
     cpu = usage.ru_utime + usage.ru_stime
-    megabytes = usage.ru_maxrss / 1024
+    megabytes = usage.ru_maxrss / 1024  # Linux gives kilobytes
     return Measured(seconds, cpu, megabytes, requests=0, status=process.returncode)
 
 
-def compare(scenario: str, rounds: int) -> list[str]:
-    """The table of a scenario. Each run meets a fresh service, which counts its requests."""
-    contestants = [(Row("suite"), suite), (Row("st run"), schemathesis)]
+def table_of_scenario(scenario: str, rounds: int) -> list[str]:
+    """Run the suite and `st run` in turn, and return the table that compares them. `scenario` is such as "20 ms".
+
+    Each run has a new service, which waits before each answer and counts its requests. The number of a round is also
+    the seed of its runs.
+    """
+    rows_and_programs = [(Row("suite"), measured_run_of_suite), (Row("st run"), measured_run_of_schemathesis)]
     for number_of_round in range(1, rounds + 1):
-        for row, run_contestant in contestants:
+        for row, measured_run in rows_and_programs:
             with paced_service_process(SCENARIOS[scenario]) as service:
-                run = run_contestant(service, number_of_round)
+                run = measured_run(service, number_of_round)
                 row.runs.append(replace(run, requests=service.number_of_answers()))
             print(f"{scenario}, round {number_of_round}: {row.name} {run.seconds:.2f} s", file=sys.stderr, flush=True)
-    return table(scenario, [row for row, _ in contestants])
+    return table(scenario, [row for row, _ in rows_and_programs])
 
 
-def judged(rounds: int) -> str:
-    """The row of a recording of mixed traffic: what it takes to judge it, and to read its JSON alone.
+def row_of_recorded_traffic(rounds: int) -> str:
+    """Measure recorded traffic, and return the row of the table: the time to judge it, and to read its JSON alone.
 
-    Each is done once in a round, in a process of its own, with its imports. The best round counts.
+    Both are done once in each round, in a process of their own, with its imports. The fastest round counts.
     """
     read_runs, judge_runs = [], []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "traffic.har")
-        write_recording(file, EXCHANGES)
+        write_recording(file, RECORDED_EXCHANGES)
         for _ in range(rounds):
-            for code, runs in ((READS, read_runs), (JUDGES, judge_runs)):
-                run = _run([sys.executable, "-c", code, str(file)], ROOT, {"PYTHONPATH": str(ROOT)})
+            for code, runs in ((CODE_THAT_READS, read_runs), (CODE_THAT_JUDGES, judge_runs)):
+                run = _measured_run([sys.executable, "-c", code, str(file)], ROOT, {"PYTHONPATH": str(ROOT)})
                 assert run.status == 0
                 runs.append(run)
     best_read = min(read_runs, key=lambda run: run.cpu)
     best_judge = min(judge_runs, key=lambda run: run.cpu)
     cells = (
         "mixed traffic",
-        f"{EXCHANGES / best_judge.cpu:,.0f}",
+        f"{RECORDED_EXCHANGES / best_judge.cpu:,.0f}",
         f"{best_judge.cpu:.1f} s",
         f"{best_read.cpu:.1f} s",
         f"{best_judge.cpu / best_read.cpu:.1f}",
@@ -172,21 +200,26 @@ def judged(rounds: int) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def of_large_answers(shapes: Iterable[str]) -> Iterator[str]:
-    """The rows of whole runs, each against a service that gives one large answer to every request, plain or with gzip."""
+def lines_about_large_answers(shapes: Iterable[str]) -> Iterator[str]:
+    """The lines of a table of whole runs, each against a service that gives the same large answer to every request.
+
+    A shape is what the answer consists of, such as "99,000 numbers". For each shape there are two runs: in one of them
+    the service compresses its answers with gzip.
+    """
     yield "| every answer | coding | requests | CPU | memory | exit |"
     yield "|---" * 6 + "|"
     for shape in shapes:
-        for packs in (False, True):
-            with large_service_process(shape, packs=packs) as service:
-                run = suite(service, seed=1)
+        for compresses in (False, True):
+            with large_service_process(shape, packs=compresses) as service:
+                run = measured_run_of_suite(service, seed=1)
                 requests = service.number_of_answers()
-            cells = (shape, "gzip" if packs else "none", str(requests), f"{run.cpu:.1f} s", f"{run.megabytes:.0f} MB")
+            coding = "gzip" if compresses else "none"
+            cells = (shape, coding, str(requests), f"{run.cpu:.1f} s", f"{run.megabytes:.0f} MB")
             yield f"| {' | '.join(cells)} | {run.status} |"
 
 
 def main() -> None:
-    """Print the tables of the scenarios that the command line names, or of all."""
+    """Print the tables of the scenarios that the command line names; without one, the tables of all scenarios."""
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--scenario", action="append", choices=(*SCENARIOS, RECORDED, LARGE), help="only this one")
@@ -196,13 +229,13 @@ def main() -> None:
     wanted = options.scenario or [*SCENARIOS, RECORDED, LARGE]
     if RECORDED in wanted:
         print("| recorded | exchanges a second | CPU | json.loads | ratio | memory |", "|---" * 6 + "|", sep="\n")
-        print(judged(options.rounds), flush=True)
+        print(row_of_recorded_traffic(options.rounds), flush=True)
     if LARGE in wanted:
-        for row in of_large_answers(options.shape or SHAPES):
-            print(row, flush=True)
+        for line in lines_about_large_answers(options.shape or SHAPES):
+            print(line, flush=True)
     for scenario in wanted:
         if scenario in SCENARIOS:
-            print(*compare(scenario, options.rounds), "", sep="\n", flush=True)
+            print(*table_of_scenario(scenario, options.rounds), "", sep="\n", flush=True)
 
 
 if __name__ == "__main__":
