@@ -1,4 +1,4 @@
-"""A run that is made by hand, without a target, and its document. A test gives its results; all else is as in a real run."""
+"""Runs that a test makes by hand, without sending anything, and the documents (conformance.json) of such runs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,28 +17,35 @@ SANDBOX_PROFILE = load("sandbox", folder=Path(__file__).parents[2] / "environmen
 
 
 def run_with_results(*results: tuple[Any, ...], profile: Any = SANDBOX_PROFILE, **state: Any) -> Run:
-    """A run with these results: `("executePix.json", "fail", finding("json"))` is the id, the verdict, and a finding.
+    """A run with these results. Each is a tuple:
 
-    In the place of findings a result may have a reason. Exchange 1 shows the first result, exchange 2 the second one.
-    `state` are attributes of the run, such as `interrupted`.
+    - with findings: `("executePix.json", "fail", finding("json"))`
+    - with a reason: `("executePix.json", "not-exercised", "no code was supplied")`
+
+    The exchange that shows a result has the number of its place: 1 for the first result. `state` are attributes of the
+    run, such as `interrupted`.
     """
     state = {"narrowed": True, "grants": Grants(granted={"executePix"}), **state}
     run = Run(replace(profile, name="staging"), "http://127.0.0.1:1", **state)
-    for number, (id, verdict, *details) in enumerate(results, 1):
+    for number, (requirement_id, verdict, *details) in enumerate(results, 1):
         findings = tuple(detail for detail in details if isinstance(detail, Finding))
-        why = details[0] if details and not findings else ""
-        run.selected.add(id)
-        run.results.append(RequirementResult(id, Verdict(verdict), why, (number,), findings=findings))
+        has_reason = bool(details) and not findings
+        reason = details[0] if has_reason else ""
+        run.selected.add(requirement_id)
+        run.results.append(RequirementResult(requirement_id, Verdict(verdict), reason, (number,), findings=findings))
     return run
 
 
 def document_with(**changes: Any) -> RunDocument:
-    """The document of a run without results, with these members."""
+    """The document (the content of conformance.json) of a run without results, in which these members are replaced."""
     return document_of(run_with_results()).model_copy(update=changes)
 
 
 def reported_requirement(requirement_id: str, verdict: str = "fail", **changes: Any) -> ReportedRequirement:
-    """A requirement as a document has it. One exchange shows its verdict."""
+    """A requirement as conformance.json has it, with this verdict. `changes` are other members of its entry.
+
+    If `changes` does not say otherwise, exchange 1 shows the verdict.
+    """
     requirement = requirements()[requirement_id]
     members = {
         "id": requirement.id,

@@ -16,7 +16,11 @@ a testcase, which pytest writes, too."""
 
 
 def suite_of(text):
-    """The only `testsuite` of a junit.xml. AssertionError if CI systems expect other elements, attributes or counts."""
+    """The only `testsuite` element of a junit.xml with this text.
+
+    AssertionError if the file has an element or an attribute that CI systems do not know, an attribute without a value,
+    or a wrong count, such as `failures="2"` beside one failure.
+    """
     root = ElementTree.fromstring(text)
     for element in root.iter():
         attributes, children = MAY_HOLD[element.tag]
@@ -32,27 +36,40 @@ def suite_of(text):
 
 
 def results_by_name(suite):
-    """The result of each test case by its name: ("failure", message), or None if it passed. No name may be there twice."""
+    """The result of each test case by its name: ("failure", message), or None if it passed.
+
+    The first part is "error", "failure" or "skipped". AssertionError if two test cases have the same name.
+    """
     result_by_name = {}
     for case in suite.findall("testcase"):
         name = case.get("name")
         assert name not in result_by_name, name
-        elements = [child for child in case if child.tag in ("error", "failure", "skipped")]
-        result_by_name[name] = (elements[0].tag, elements[0].get("message")) if elements else None
+        result_by_name[name] = None
+        for child in case:
+            if child.tag in ("error", "failure", "skipped"):  # a test case has at most one of these
+                result_by_name[name] = (child.tag, child.get("message"))
     return result_by_name
 
 
 def case_of(suite, name):
-    """The text of each element of the test case with this name, by tag, and the properties of the case."""
+    """Two dictionaries about the test case with this name: the texts of its elements, and its properties.
+
+    The first is by tag, such as {"failure": "…"}, the second by the names of the properties.
+    """
     [case] = [case for case in suite.findall("testcase") if case.get("name") == name]
+    text_by_tag = {child.tag: child.text for child in case if child.tag != "properties"}
     properties = {part.get("name"): part.get("value") for part in case.iter("property")}
-    return {child.tag: child.text for child in case if child.tag != "properties"}, properties
+    return text_by_tag, properties
 
 
 def results_in_file(folder):
-    """The results in the junit.xml of a run. Each skipped case must have a reason."""
+    """The results in the junit.xml of a run, by the name of the test case, as `results_by_name` gives them.
+
+    `folder` has the reports of the run. AssertionError if a test case did not pass, and its message gives no reason: it
+    is empty, or ends after "not-exercised: ".
+    """
     results = results_by_name(suite_of((folder / "junit.xml").read_text()))
-    messages = [result[1] for result in results.values() if result]
+    messages = [message for _, message in filter(None, results.values())]  # None: the test case passed
     messages_without_reason = [message for message in messages if not message or message.endswith(": ")]
     assert messages_without_reason == []
     return results

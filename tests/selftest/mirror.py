@@ -106,10 +106,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 @cache
 def modules() -> list[str]:
-    """Modules of the product, as paths from the root. A `__main__.py` is one, an `__init__.py` is not."""
+    """The modules of the product, as paths from the root: every Python file except for `__init__.py`."""
     paths = []
     for product_folder in PRODUCT:
-        # os.walk passes over a folder that vanishes meanwhile, such as one that a run makes in reports/runs
+        # os.walk does not fail if a folder vanishes meanwhile, such as a folder that a run makes in reports/runs.
         for folder, _, files in os.walk(ROOT / product_folder):
             python_files = [Path(folder, file) for file in files if file.endswith(".py") and file != "__init__.py"]
             paths += [file.relative_to(ROOT).as_posix() for file in python_files]
@@ -130,30 +130,40 @@ def tests_in_tables(module: str) -> tuple[str, ...]:
 
 
 def tests_of(module: str) -> list[Path]:
-    """The self-tests of a module as paths from the root: its own, or else those that a table names."""
+    """The self-tests of a module as paths from the root: its own and those whose names go on, or those of a table.
+
+    For `rendering.py` these are test_rendering.py and also test_rendering_exchanges.py, unless there is a module
+    `rendering_exchanges.py`. The tables are for modules without a self-test of their own.
+    """
     own = own_test(module)
     if not (ROOT / own).exists():
         return [SELFTESTS / test for test in tests_in_tables(module)]
 
-    names_of_siblings = {own_test(sibling).stem for sibling in modules() if own_test(sibling).parent == own.parent}
-    names_of_siblings.discard(own.stem)
+    tests_of_folder = {own_test(other).stem for other in modules() if own_test(other).parent == own.parent}
     tests = [own]
     for path in sorted((ROOT / own).parent.glob(f"{own.stem}_*.py")):
-        # test_rendering_exchanges.py is about rendering.py, unless there is a rendering_exchanges.py
-        if not _is_about_a_sibling(path.stem, names_of_siblings, own.stem):
+        if not _is_about_another_module(path.stem, tests_of_folder, own.stem):
             tests.append(path.relative_to(ROOT))
     return tests
 
 
-def _is_about_a_sibling(name: str, names_of_siblings: set[str], own_name: str) -> bool:
-    """True if the self-test `name` begins with the name of a sibling's self-test that is longer than `own_name`."""
-    return any(len(sibling) > len(own_name) and f"{name}_".startswith(f"{sibling}_") for sibling in names_of_siblings)
+def _is_about_another_module(name: str, tests_of_folder: set[str], own_name: str) -> bool:
+    """True if a self-test belongs to another module, although its name begins with `own_name`.
+
+    For example test_rendering_exchanges, if `tests_of_folder` has a test of that name or test_rendering_exch. All names
+    are without ".py". `tests_of_folder` are the own tests of all modules of the folder.
+    """
+    for other_name in tests_of_folder:
+        is_longer = len(other_name) > len(own_name)
+        if is_longer and f"{name}_".startswith(f"{other_name}_"):
+            return True
+    return False
 
 
 def self_tests_line(module: str) -> str:
-    """The last paragraph that the docstring of a module must have because a table names its self-tests.
+    """The last paragraph that the docstring of a module must have, if a table names its self-tests.
 
-    Such as "Self-tests: promises/test_money.py."
+    For example "Self-tests: promises/test_money.py."
     """
     return f"Self-tests: {', '.join(tests_in_tables(module))}."
 

@@ -14,5 +14,9 @@ key."""
 
 
 def plan_of(profile: Profile, ids: Container[str] | None = None, *, generated: bool = False) -> Plan:
-    """What a run of the tests of these requirements, or of all, would send: as data, what `pytest --plan` prints."""
+    """What a run with this profile would send, as an object. `pytest --plan` prints the same as text.
+
+    The run is about the requirements with these ids, or about all of them if `ids` is None. With `generated`, it also
+    has generated requests.
+    """
     return planned(collected_tests().config, profile, (), conformance_tests(ids, generated=generated))

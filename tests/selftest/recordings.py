@@ -10,7 +10,10 @@ from environments.sandbox import Service
 from spec.answers import succeeded
 from tests.selftest.proof.directly import sent_in_memory
 
-BASE, _DIGITS = "https://bank.test", "23456789"
+BASE = "https://bank.test"
+"""The address in the recordings."""
+_DIGITS = "23456789"
+"""Digits that are replaced by each other. 0 and 1 are not among them, because of the code 0 and the path /v1."""
 _TIMES = {
     "startedDateTime": "2026-11-20T09:00:00.123456+00:00", "time": 81.25, "cache": {},
     "timings": {"connect": -1, "ssl": -1, "send": 0.125, "wait": 80.5, "receive": 0.625},
@@ -20,7 +23,10 @@ _MESSAGE = {"httpVersion": "HTTP/2.0", "cookies": [], "headersSize": -1, "bodySi
 
 
 def har_entry(exchange):
-    """The HAR entry of an exchange in memory. It has no response if the exchange has none."""
+    """The entry of a HAR file for an exchange (a request with its answer), with the members that the suite reads.
+
+    It has no `response` if the exchange has none.
+    """
     request, response = exchange.request, exchange.response
     recorded_request = {"method": request.method, "url": request.url, "headers": _har_headers(request)}
     if request.body:
@@ -33,15 +39,15 @@ def har_entry(exchange):
 
 
 def _har_headers(message):
-    """The headers of a request or response as HAR has them."""
+    """The headers of a request or a response in the form of HAR: a list such as [{"name": "Accept", "value": "*/*"}]."""
     return [{"name": name, "value": value} for name, value in message.headers]
 
 
 def write_recording(file: Path, exchanges: int) -> None:
     """Write a HAR file with this number of exchanges.
 
-    They are the exchanges of a run against the sandbox that succeeded. They are repeated, each time with other digits in
-    path and bodies, so that no two are equal.
+    They are the successful exchanges of a run against the sandbox, repeated as often as needed. Each has other digits
+    in its path and its bodies, so that hardly two are equal. The random numbers are the same in each call.
     """
     exchanges_of_run = sent_in_memory(Service()).session.door.exchanges
     successes = [exchange for exchange in exchanges_of_run if succeeded(exchange)]
@@ -56,7 +62,10 @@ def write_recording(file: Path, exchanges: int) -> None:
 
 
 def _whole_entry(exchange, other_digits):
-    """The HAR entry of an exchange with all members of HAR 1.2. `other_digits` is a table that replaces digits."""
+    """The entry of a HAR file for an exchange, with all members of HAR 1.2, and with other digits in path and bodies.
+
+    `other_digits` is a table for `str.translate` that says by which digit each digit is replaced.
+    """
     entry = har_entry(exchange)
     request, response = entry["request"], entry["response"]
     request["url"] = exchange.request.url.replace("http://127.0.0.1", BASE).translate(other_digits)

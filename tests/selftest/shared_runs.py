@@ -24,7 +24,9 @@ from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE, RunKeeper
 from tests.selftest.services.running import SANDBOX_YAML, TOKEN_VARIABLES, RunResult, write_profile
 
 HOSTILE_TEXT = "</pre></details><script>x</script><!-- ]]> & &amp; \u202e \x01 {{ 1 }}"
+"""A text that would break a page, XML, a terminal or a template, if a report wrote it as it is."""
 UNMASKED_DOCUMENT = "12345678909"
+"""A tax document that should be masked."""
 
 
 class FailsInManyWays(Service):
@@ -35,8 +37,9 @@ class FailsInManyWays(Service):
     """
 
     def execution_result(self, transfer):
-        changes = {"document": UNMASKED_DOCUMENT, "digit": 6, "message": HOSTILE_TEXT, HOSTILE_TEXT: [1.0, {}]}
-        result = super().execution_result(transfer) | changes
+        """The execution result of the sandbox, with four members that are wrong and without `bank`."""
+        wrong_members = {"document": UNMASKED_DOCUMENT, "digit": 6, "message": HOSTILE_TEXT, HOSTILE_TEXT: [1.0, {}]}
+        result = super().execution_result(transfer) | wrong_members
         del result["bank"]
         return result
 
@@ -50,12 +53,15 @@ class FailsInManyWays(Service):
 
 
 class StopsItsRun(Service):
-    """The sandbox, with whose tenth answer the user presses Ctrl-C. The run is in the same process."""
+    """The sandbox, which stops the run with its tenth answer, as if the user pressed Ctrl-C.
+
+    The run must be in the same process.
+    """
 
     number_of_answers = 0
 
     def finish(self, request, operation, response):
-        """Send SIGINT to this process with the tenth answer."""
+        """The answer of the sandbox. With the tenth one, SIGINT (the signal of Ctrl-C) is sent to this process."""
         self.number_of_answers += 1
         if self.number_of_answers == 10:
             os.kill(os.getpid(), signal.SIGINT)
@@ -63,15 +69,22 @@ class StopsItsRun(Service):
 
 
 _SHARED = "SELFTESTS_RECORDED"
-"""Names the folder of these runs, to this process and those that it starts."""
+"""The variable that names the folder of the shared runs, for this process and the processes that it starts.
+
+The first process makes the folder, and deletes it at its end.
+"""
 if _SHARED not in os.environ:
     os.environ[_SHARED] = tempfile.mkdtemp(prefix="pix-conformance-recorded-")
     atexit.register(shutil.rmtree, os.environ[_SHARED], ignore_errors=True)
 PYTEST_OPTIONS = ["-o", f"addopts={ADDOPTS}", "--capture=no", "--parallel=1", "-p", "no:cacheprovider"]
 VARIABLES = TOKEN_VARIABLES | {"BUILD_NUMBER": "CI-4711", "JENKINS_URL": "https://ci.example"}
-_DATA = read_yaml(SANDBOX_YAML)
-WHOLE_PROFILE = {"transactions": _DATA["transactions"], "limits": _DATA["limits"] | {"examples": 1}}
-TARGETED_PROFILE = WHOLE_PROFILE | {"allow": [permission for permission in _DATA["allow"] if permission != "fuzz"]}
+"""Variables of the environment during a run: the token, and those of a job of Jenkins."""
+_SANDBOX = read_yaml(SANDBOX_YAML)
+"""The profile of the sandbox."""
+WHOLE_PROFILE = {"transactions": _SANDBOX["transactions"], "limits": _SANDBOX["limits"] | {"examples": 1}}
+"""A profile whose runs also execute transfers and send a little generated traffic."""
+_PERMISSIONS_WITHOUT_FUZZ = [permission for permission in _SANDBOX["allow"] if permission != "fuzz"]
+TARGETED_PROFILE = WHOLE_PROFILE | {"allow": _PERMISSIONS_WITHOUT_FUZZ}
 """A profile whose runs generate no traffic. The run `failing` has generated traffic."""
 SHARED_RUNS: dict[str, tuple[type[Service] | None, str, dict[str, Any]]] = {
     "clean": (Service, "", TARGETED_PROFILE),
@@ -87,25 +100,28 @@ and its page is in Portuguese."""
 
 @cache
 def shared_run(name: str) -> RunResult:
-    """The result of the run with this name in SHARED_RUNS.
+    """The result of the run with this name in SHARED_RUNS, such as "clean".
 
-    The first call makes the run and writes its result to a file, from which all other processes of the session read it.
+    The first call makes the run and writes its result to a file. Later calls, also those in other processes, read the
+    result from the file. A process that comes meanwhile waits until the run has ended.
     """
     folder = Path(os.environ[_SHARED], name)
-    pickled = folder / "pickled"
+    file_of_result = folder / "pickled"
     with FileLock(f"{folder}.lock"):
-        if not pickled.exists():
+        if not file_of_result.exists():
             service, selection, changes = SHARED_RUNS[name]
+            options = ["-k", selection] if selection else []
             folder.mkdir()
-            run = run_with_files(folder, service, *(("-k", selection) if selection else ()), **changes)
-            pickled.write_bytes(pickle.dumps(run))
-        return pickle.loads(pickled.read_bytes())
+            result = run_with_files(folder, service, *options, **changes)
+            file_of_result.write_bytes(pickle.dumps(result))
+        return pickle.loads(file_of_result.read_bytes())
 
 
 def run_with_files(folder: Path, service: type[Service] | None, *options: str, **changes: Any) -> RunResult:
-    """The result of a run in this process, with all its files in the folder.
+    """Run the suite in this process against a service of this class, and return the result of the run.
 
-    Without a service nobody listens at its address. `changes` are those of its profile, whose name is staging.
+    All files of the run are in the folder. If `service` is None, nobody listens at the address. `changes` are members
+    of the profile that differ from those of the sandbox. The profile has the name staging.
     """
     with _serving(service) as base_url:
         profile = write_profile(folder, changes.pop("base_url", base_url), **changes).rename(folder / "staging.yaml")
@@ -115,9 +131,10 @@ def run_with_files(folder: Path, service: type[Service] | None, *options: str, *
 
 
 def run_in_this_process(*options: str) -> RunResult:
-    """Run pytest in this process. After a wrong command line the result has no model.
+    """Run the conformance tests with these options of pytest in this process, and return the result of the run.
 
-    The conformance tests are run, unless an option is the path of some of them.
+    All conformance tests are run, unless an option is the path of some of them. If pytest refuses the options, the
+    result has no record of the run (`run` is None).
     """
     keeper = RunKeeper()
     names_tests = any(option.startswith(str(CONFORMANCE)) for option in options)
@@ -133,11 +150,16 @@ def run_in_this_process(*options: str) -> RunResult:
 
 @contextmanager
 def _serving(service: type[Service] | None) -> Iterator[str]:
-    """The address of a service. Without a service it is an address at which nobody can listen during the block."""
+    """The address at which a service of this class answers during the block.
+
+    If `service` is None, it is an address where nothing answers. A socket has the port, but does not listen there, so
+    that no other program can take the port meanwhile.
+    """
     if service is not None:
         with Server(service(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
             yield server.base_url
     else:
         with socket.socket() as occupied:
             occupied.bind(("127.0.0.1", 0))
-            yield f"http://127.0.0.1:{occupied.getsockname()[1]}"
+            _, port = occupied.getsockname()
+            yield f"http://127.0.0.1:{port}"

@@ -16,7 +16,13 @@ from spec.__main__ import page
 from spec.requirements import LEVELS, read_yaml
 from tests.selftest.proof.directly import sent_in_memory
 from tests.selftest.sample import GOOD_IN_README as GOOD_RUN_IN_README
-from tests.selftest.sample import IN_README, README, changes, good_run, sample
+from tests.selftest.sample import (
+    IN_README,
+    README,
+    differences_from_readme,
+    summary_of_failing_run,
+    summary_of_good_run,
+)
 from tests.selftest.screenshots import HEADLINES, PICTURES, SANDBOX, STAGING
 from tests.selftest.shared_runs import shared_run
 
@@ -38,9 +44,10 @@ def test_sample_output_in_the_readme_is_current():
     """
     (in_readme,) = IN_README.findall(README.read_text("utf-8"))
 
-    output_of_a_run = sample()
+    summary_of_today = summary_of_failing_run()
+    differences = differences_from_readme(in_readme, summary_of_today)
 
-    assert changes(in_readme, output_of_a_run) == [], "on purpose? run: python -m tests.selftest.sample"
+    assert differences == [], "on purpose? run: python -m tests.selftest.sample"
 
 
 def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
@@ -50,9 +57,9 @@ def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
     (in_readme,) = IN_README.findall(README.read_text("utf-8"))
     output_of_run = in_readme.replace("3 requests", "4 requests").replace("  implied      1 pass\n", "")
 
-    differences = changes(in_readme, output_of_run)
+    differences = differences_from_readme(in_readme, output_of_run)
 
-    assert changes(in_readme, in_readme) == []
+    assert differences_from_readme(in_readme, in_readme) == []
     assert differences == [
         "the target, the transfers and the requests: README.md has "
         "'staging at https://staging.example.test, a sandbox: 1 transfer executed, 3 requests', a run says "
@@ -67,7 +74,7 @@ def test_the_good_run_in_the_readme_has_the_numbers_of_today():
     """
     [good_run_in_readme] = GOOD_RUN_IN_README.findall(README.read_text("utf-8"))
 
-    assert good_run_in_readme == good_run()
+    assert good_run_in_readme == summary_of_good_run()
 
 
 def test_each_picture_has_the_headline_of_a_run_today():
