@@ -1,4 +1,4 @@
-"""What is imported is declared, what is declared is used, and CI runs every version of Python that is named."""
+"""The dependencies of the project: each import is declared, each declared package is used, and CI tries each Python."""
 
 import ast
 import re
@@ -22,28 +22,40 @@ from tests.selftest.services.running import clean_environment
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 DEPENDENCIES = {Requirement(line).name: Requirement(line) for line in PROJECT["project"]["dependencies"]}
+"""By name of a package, the line of pyproject.toml about it."""
 OWN_FOLDERS = {"environments", "reports", "spec", "tests"}
 
 
 def imported_modules(path):
-    """The top-level modules that a file imports, without those of Python and of this project."""
-    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
-    names = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
-    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    """The top-level modules of libraries that a Python file imports, such as "requests" for `requests.adapters`.
+
+    Modules of Python itself and of this project are left out.
+    """
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module)
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - OWN_FOLDERS
 
 
 def packages_of(files):
-    """The canonical names of the packages that the files import, and of the plugins."""
+    """The packages whose modules these files import, or which pytest loads as plugins, such as "pyyaml" for `yaml`.
+
+    The names of the packages are canonical: in lower case and with hyphens.
+    """
     modules = set(PLUGINS).union(*map(imported_modules, files))
-    packages = packages_distributions()
-    return {canonicalize_name(packages[module][0]) for module in modules}
+    packages_by_module = packages_distributions()
+    return {canonicalize_name(packages_by_module[module][0]) for module in modules}
 
 
 FILES = [ROOT / "conftest.py", *(path for folder in OWN_FOLDERS for path in (ROOT / folder).rglob("*.py"))]
 FILES_OF_THE_SUITE = [path for path in FILES if not path.is_relative_to(ROOT / "tests/selftest")]
-PLUGINS = {name.partition(".")[0] for name in PROJECT["tool"]["pytest"]["ini_options"]["addopts"] if name[0] != "-"}
-PLUGINS -= OWN_FOLDERS
+_OPTIONS_OF_PYTEST = PROJECT["tool"]["pytest"]["ini_options"]["addopts"]
+_NAMES_OF_PLUGINS = [option for option in _OPTIONS_OF_PYTEST if not option.startswith("-")]
+PLUGINS = {name.partition(".")[0] for name in _NAMES_OF_PLUGINS} - OWN_FOLDERS
+"""The top-level modules of the plugins of libraries that pytest loads."""
 
 
 def test_imported_packages_and_dependencies_agree():
@@ -62,15 +74,15 @@ def test_no_address_of_an_index_is_named():
 def test_every_version_of_python_is_tried():
     """CI runs the suite with every version of Python that pyproject.toml names.
 
-    The first is that of `requires-python`.
+    The oldest of these versions is the version of `requires-python`.
     """
     workflow = read_yaml(ROOT / ".github/workflows/ci.yml")
     versions_of_ci = workflow["jobs"]["suite"]["strategy"]["matrix"]["python"]
     versions = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
-    first_version, *_ = versions
+    oldest_version = versions[0]
 
     assert versions_of_ci == versions
-    assert PROJECT["project"]["requires-python"] == f">={first_version}"
+    assert PROJECT["project"]["requires-python"] == f">={oldest_version}"
 
 
 # Private names of libraries
@@ -82,6 +94,9 @@ MEMBERS_SET_ON_COPIES = {"_purpose"}
 _, _, SECTION = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("## Private names of libraries")
 TABLE = [line.strip("| ").split(" | ") for line in SECTION.splitlines() if line.startswith("| ") and "`" in line]
 ROW_BY_LIBRARY = {row[0].partition(" `")[0]: row for row in TABLE}
+"""By library, a row of the table in ARCHITECTURE.md: the library with its versions, the private names, the files."""
+PARTS_WITH_PRIVATE_MODULES = ("internal", "core", "junitparser")
+"""Second parts of names such as `hypothesis.internal`: such a module is private although its name has no underscore."""
 
 
 def is_private(name):
@@ -90,50 +105,64 @@ def is_private(name):
 
 
 def names_defined_in(tree):
-    """The names that a file gives to functions, classes, members and variables."""
-    nodes = list(ast.walk(tree))
-    names = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return names | {node.attr for node in nodes if isinstance(node, ast.Attribute) and is_set_on_itself(node)}
+    """The names that a Python file gives to its functions, classes, variables and members (`self.name = …`)."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and is_set_on_self(node):
+            names.add(node.attr)
+    return names
 
 
-def is_set_on_itself(node):
-    """True if the node assigns to an attribute of `self`."""
+def is_set_on_self(node):
+    """True if a node of a syntax tree assigns to an attribute of `self`, as in `self.name = value`."""
     return isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
-def private_names(name):
-    """The private names of libraries that a file uses: a private name that no file of the project defines, or that
-    the file sets on or overrides in an object of a library.
+def private_names_of_libraries(file):
+    """The private names of libraries that a Python file of the suite uses, such as `_tw` or "hypothesis.internal"."""
+    for node in ast.walk(tree_by_file()[file]):
+        if isinstance(node, ast.ImportFrom):
+            first_part, second_part, *_ = [*node.module.split("."), ""]
+            is_private_module = is_private(first_part) or second_part in PARTS_WITH_PRIVATE_MODULES
+            if first_part not in OWN_FOLDERS and is_private_module:
+                yield f"{first_part}.{second_part}".removesuffix(".")
+        elif isinstance(node, ast.Attribute) and is_private_name_of_a_library(node, file):
+            yield node.attr
+
+
+def is_private_name_of_a_library(node, file):
+    """True if an attribute in a file, such as `reporter._tw`, is a private name of a library and not of this project.
+
+    It is a name of a library in three cases:
+
+    - No file of the project defines the name.
+    - The file assigns it to another object than `self`: the object may be one of a library.
+    - The file calls it with `super()`, and no other file defines the name: so the parent class is one of a library.
     """
-    for node in ast.walk(trees()[name]):
-        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] not in OWN_FOLDERS:
-            parts = node.module.split(".")
-            if parts[1:2] in (["internal"], ["core"], ["junitparser"]) or any(map(is_private, parts[:1])):
-                yield ".".join(parts[:2])
-        elif (
-            isinstance(node, ast.Attribute)
-            and is_private(node.attr)
-            and node.attr not in DOCUMENTED_NAMES_OF_PYTHON | MEMBERS_SET_ON_COPIES
-        ):
-            is_extended = isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "super"
-            is_set = isinstance(node.ctx, ast.Store) and not is_set_on_itself(node)
-            files = files_by_name().get(node.attr, set())
-            if not files or is_set or (is_extended and files == {name}):
-                yield node.attr
+    if not is_private(node.attr) or node.attr in DOCUMENTED_NAMES_OF_PYTHON | MEMBERS_SET_ON_COPIES:
+        return False
+    files_that_define_it = files_by_name().get(node.attr, set())
+    is_set_on_another_object = isinstance(node.ctx, ast.Store) and not is_set_on_self(node)
+    is_called_with_super = isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "super"
+    has_parent_in_library = is_called_with_super and files_that_define_it == {file}
+    return not files_that_define_it or is_set_on_another_object or has_parent_in_library
 
 
 @cache
-def trees():
-    """The syntax tree of each file of the suite, by its path from the root. Only one test reads them."""
+def tree_by_file():
+    """The syntax tree of each Python file of the suite, by the path of the file from the root."""
     return {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in FILES_OF_THE_SUITE}
 
 
 @cache
 def files_by_name():
-    """The files of ours that define a name, by the name."""
+    """By name of a function, class, variable or member, the files of the suite that define the name."""
     files = {}
-    for file, tree in trees().items():
+    for file, tree in tree_by_file().items():
         for name in names_defined_in(tree):
             files.setdefault(name, set()).add(file)
     return files
@@ -144,9 +173,11 @@ def test_architecture_names_every_private_name():
 
     A private name begins with an underscore, and may change with any version of the library.
     """
-    not_listed = {
-        (name, file) for file in trees() for name in private_names(file) if not is_listed_in_architecture(name, file)
-    }
+    not_listed = set()
+    for file in tree_by_file():
+        for name in private_names_of_libraries(file):
+            if not is_listed_in_architecture(name, file):
+                not_listed.add((name, file))
 
     assert not_listed == set()
 
@@ -158,17 +189,17 @@ def is_listed_in_architecture(name, file):
 
 @pytest.mark.parametrize("library", sorted(ROW_BY_LIBRARY.keys() - {"Python 3.11 to 3.14"}))
 def test_a_library_with_private_names_has_an_upper_bound(library):
-    """pyproject.toml permits only those versions of a library that ARCHITECTURE.md names, if private names of it are
-    used.
+    """If the suite uses private names of a library, pyproject.toml permits only certain versions of the library.
 
-    A private name may change with any later version.
+    They are the versions that ARCHITECTURE.md names, such as `>=9.0,<10`. A private name may change with any later
+    version.
     """
     library_and_versions, *_ = ROW_BY_LIBRARY[library]
-    lowest, first_too_high = re.search(r"`>=([^,]+),<(.+)`", library_and_versions).groups()
+    lowest_version, first_version_not_permitted = re.search(r"`>=([^,]+),<(.+)`", library_and_versions).groups()
 
     bounds_in_pyproject = {str(bound) for bound in DEPENDENCIES[library].specifier}
 
-    assert bounds_in_pyproject == {f">={lowest}", f"<{first_too_high}"}
+    assert bounds_in_pyproject == {f">={lowest_version}", f"<{first_version_not_permitted}"}
 
 
 def test_pytest_9_2_is_permitted():

@@ -1,4 +1,4 @@
-"""The pages for people say what the tool does."""
+"""The pages of the documentation are right: their examples, tables, names and links are those of the code today."""
 
 import inspect
 import re
@@ -51,9 +51,7 @@ def test_sample_output_in_the_readme_is_current():
 
 
 def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
-    """If a run prints other lines than README.md shows, each difference is explained: what the line is about, and both
-    texts.
-    """
+    """If a run prints another line than README.md shows, the failing test says what the line is about, and both texts."""
     (in_readme,) = IN_README.findall(README.read_text("utf-8"))
     output_of_run = in_readme.replace("3 requests", "4 requests").replace("  implied      1 pass\n", "")
 
@@ -69,19 +67,17 @@ def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
 
 
 def test_the_good_run_in_the_readme_has_the_numbers_of_today():
-    """The good run in README.md counts as many requirements as the suite has today, at each level and at failing
-    levels.
-    """
+    """The run without a failure in README.md has the number of requirements that the suite has today, at each level."""
     [good_run_in_readme] = GOOD_RUN_IN_README.findall(README.read_text("utf-8"))
 
     assert good_run_in_readme == summary_of_good_run()
 
 
 def test_each_picture_has_the_headline_of_a_run_today():
-    """The headline in each screenshot is that of a run today.
+    """The headline in each screenshot is the headline of a run today. If it changes, run `make screenshots`.
 
-    If it changes, `make screenshots` makes the pictures anew. The run with a failure takes long, so its headline is
-    written here, with the number of requirements that the headline of the other run has today.
+    The run with a failure takes long, so it is not made here. Its headline is written in this test, with the number of
+    requirements of today, which the headline of the other run has.
     """
     headline_of_partial_run = shared_run("partial").document["headline"]  # not a sandbox, and it only reads
     number_of_requirements = re.search(r"\d+ of (\d+) requirements tested$", headline_of_partial_run)[1]
@@ -99,9 +95,9 @@ def test_each_picture_has_the_headline_of_a_run_today():
 
 def test_every_picture_is_shown_on_a_page():
     """Each screenshot that `make screenshots` makes exists as a file, and a page of the documentation shows it."""
-    pictures_shown = {
-        name for page in PAGES for name in re.findall(r"screenshots/([a-z-]+)\.png", page.read_text("utf-8"))
-    }
+    pictures_shown = set()
+    for path_of_page in PAGES:
+        pictures_shown.update(re.findall(r"screenshots/([a-z-]+)\.png", path_of_page.read_text("utf-8")))
 
     picture_files = {path.stem for path in HEADLINES.parent.glob("*.png")}
 
@@ -114,8 +110,10 @@ ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 
 
 def section(title):
-    """A section of ARCHITECTURE.md."""
-    return ARCHITECTURE.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    """The text of the section of ARCHITECTURE.md with this title, without the title."""
+    _, _, from_the_section_on = ARCHITECTURE.partition(f"## {title}\n")
+    text_of_section, _, _ = from_the_section_on.partition("\n## ")
+    return text_of_section
 
 
 def test_the_order_of_the_door_is_documented():
@@ -143,41 +141,47 @@ def test_the_life_of_a_run_is_documented():
 
 
 class NotesTheWayOfARequest(Service):
-    """The sandbox, which notes the files of the product that a request passes on its way to the service.
+    """The sandbox, which notes through which files of the product a request comes to the service.
 
-    Only requests of one operation that succeed count. `files_that_pass_the_request_on` are the files with a function that
-    waits for the answer of the service: each called the next one. `files_with_a_called_function` are all files with a
-    function that was called meanwhile, also if it returned before the request was sent.
+    Only successful requests to one operation are noted.
     """
 
     operation = ""
 
     def __init__(self):
         super().__init__()
-        self.files_that_pass_the_request_on, self.files_with_a_called_function, self._called = {}, set(), set()
+        # The files with a function that waits for the answer of the service, in order: each function called the next.
+        self.files_that_pass_the_request_on = {}
+        # All files with a function that was called on the way, also if it returned before the request was sent.
+        self.files_with_a_called_function = set()
+        self._called = set()
 
     def note_call(self, frame, event, argument):
-        """Note the file of a function that is called, from the call of the client on."""
+        """Note the file of a function that is called on the way of a request, which begins with `Client.send`.
+
+        Python calls this method at each call of a function, because the test sets it as the profiler.
+        """
         if event == "call":
             if frame.f_code is Client.send.__code__:
                 self._called.clear()
             self._called.add(frame.f_code.co_filename)
 
     def finish(self, request, operation, response):
-        """Note the files of all functions that wait for this answer, from the inmost one to the outmost one."""
+        """Note the files of all functions that wait for this answer, and of those that were called on the way."""
         if operation == self.operation and response.status == 200:
             frame = sys._getframe()
             files = []
-            while frame:
+            while frame:  # from this function to its callers
                 files.append(frame.f_code.co_filename)
                 frame = frame.f_back
-            self.files_that_pass_the_request_on |= dict.fromkeys(files_of_the_product(reversed(files)))
+            files.reverse()
+            self.files_that_pass_the_request_on |= dict.fromkeys(files_of_the_product(files))
             self.files_with_a_called_function.update(files_of_the_product(self._called))
         return super().finish(request, operation, response)
 
 
 def files_of_the_product(files):
-    """Those of the files that belong to the product, without the sandbox."""
+    """The files, among these, that belong to the product, as paths from the root. The sandbox does not count."""
     paths = [Path(file).relative_to(ROOT).as_posix() for file in files if Path(file).is_relative_to(ROOT)]
     return [path for path in paths if not path.startswith((".venv/", "tests/selftest/", "environments/sandbox/"))]
 
@@ -192,9 +196,8 @@ def files_of_the_product(files):
 def test_the_way_to_the_wire_is_documented(title, operation, requirement_id, most_steps):
     """ARCHITECTURE.md names every file that a request passes between the scenario and the service, in the right order.
 
-    A file whose function passes the request on to another file is a numbered step of the page. The page names each
-    other file with a function that is called on the way at least once. The service is here also a profiler: Python calls
-    its `note_call` at each call of a function.
+    A file that passes the request on to another file is a numbered step of the page. The page names each other file
+    with a function that is called on the way at least once. Here the service itself notes these files.
     """
     service = NotesTheWayOfARequest()
     service.operation = operation
@@ -234,18 +237,27 @@ LINK = re.compile(r"\]\(((?!https?:)[^)\s]+)\)")
 
 
 def anchors_of(path):
-    """The anchors of a page, as GitHub and GitLab make them from its headings, or as it names them itself."""
+    """The anchors of a page (the names after # in a link), such as "the-life-of-a-run".
+
+    GitHub and GitLab make them from the headings of a page. A page may also name an anchor itself: `<a id="…">`.
+    """
     text = path.read_text("utf-8")
     headings = re.findall(r"(?m)^#+ (.+)$", text)
-    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    return anchors | set(re.findall(r'<a (?:id|name)="(.+?)"', text))
+    anchors_of_headings = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    own_anchors = re.findall(r'<a (?:id|name)="(.+?)"', text)
+    return anchors_of_headings.union(own_anchors)
 
 
 def leads_somewhere(page, link):
-    """True if the link leads to a file of the tree, and to a heading in it."""
+    """True if a link on a page, such as "docs/verdicts.md#levels", leads to a file that exists and to an anchor in it.
+
+    A link without an anchor leads to the whole file. A link without a file, such as "#levels", leads to the same page.
+    """
     name, _, anchor = link.partition("#")
-    path = (page.parent / name.replace("\\", "")).resolve() if name else page
-    return path.exists() and (not anchor or anchor in anchors_of(path))
+    path = (page.parent / name.replace("\\", "")).resolve() if name else page  # Markdown may have "\\_" for "_"
+    if not path.exists():
+        return False
+    return anchor == "" or anchor in anchors_of(path)
 
 
 def test_links_lead_somewhere():
@@ -263,21 +275,23 @@ PAGES_TO_READ = [README, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *RO
 
 
 def sentences_of(text):
-    """The sentences of a page.
+    """The sentences of a page, which is written in Markdown: those of its paragraphs, list items and cells of tables.
 
-    Paragraphs, list items and cells of tables have sentences, code blocks have none, and code in a line is one word.
+    Blocks of code are left out. Code within a sentence becomes the word "code". Some sentences may be empty texts.
     """
     prose = re.sub(r"(?ms)^ *```.*?^ *```$", "\n\n", text)
     prose = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", prose)
     prose = re.sub(r"`[^`]*`", "code", prose)
     blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*#>]|\d+\.) )|\|", prose)
-    return [sentence for block in blocks for sentence in re.split(r"(?<=[.!?])\s+", " ".join(block.split()))]
+    sentences = []
+    for block in blocks:
+        text_in_one_line = " ".join(block.split())
+        sentences += re.split(r"(?<=[.!?])\s+", text_in_one_line)
+    return sentences
 
 
 def test_sentences_are_split_at_their_ends():
-    """The self-tests split a page into sentences at full stops, list items and cells of tables, but not at a full stop
-    in code.
-    """
+    """`sentences_of` splits a page at full stops, list items and cells of tables, but not at a full stop in code."""
     text = "# Run it\n\nRead `a. b`\nand [this](x.md). Then\n- stop.\n\n```\nno text\n```\n| a cell | another |\n"
 
     sentences = [sentence for sentence in sentences_of(text) if sentence]
@@ -289,9 +303,7 @@ def test_sentences_are_split_at_their_ends():
 
 @pytest.mark.parametrize("page", PAGES_TO_READ, ids=lambda page: page.name)
 def test_no_sentence_is_long(page):
-    """No sentence of the documentation has more than 30 words, so that readers whose first language is not English
-    follow it.
-    """
+    """No sentence of the documentation has more than 30 words, because the first language of many is not English."""
     sentences = sentences_of(page.read_text("utf-8"))
 
     long_sentences = [sentence for sentence in sentences if len(re.findall(r"\w\S*", sentence)) > MOST_WORDS]
@@ -300,15 +312,21 @@ def test_no_sentence_is_long(page):
 
 
 def rows_below(page, heading):
-    """The rows of the table whose first column has this heading, without marks of code."""
-    table = re.search(rf"(?m)^\| {heading} \|.*\n\|[-|: ]+\n((?:\|.*\n)+)", (ROOT / page).read_text("utf-8"))[1]
-    return [[cell.strip() for cell in line.replace("`", "").strip("|").split("|")] for line in table.splitlines()]
+    """The rows of a table on a page: lists of the texts in its cells, without the backquotes of code.
+
+    It is the table whose first column has this heading.
+    """
+    text_of_page = (ROOT / page).read_text("utf-8")
+    lines = re.search(rf"(?m)^\| {heading} \|.*\n\|[-|: ]+\n((?:\|.*\n)+)", text_of_page)[1].splitlines()
+    rows = []
+    for line in lines:
+        cells = line.replace("`", "").strip("|").split("|")
+        rows.append([cell.strip() for cell in cells])
+    return rows
 
 
 def test_every_verdict_is_explained():
-    """docs/verdicts.md explains every verdict of a run with its exit status, every verdict of a requirement, and every
-    level.
-    """
+    """docs/verdicts.md explains every verdict of a run and of a requirement, every exit status, and every level."""
     explained = {row[0]: row[1] for row in rows_below("docs/verdicts.md", "verdict") if row[0] != "(none)"}
     exit_statuses = {verdict.value: str(verdict.exit_status) for verdict in RunVerdict}
     _, _, part_about_requirements = (ROOT / "docs/verdicts.md").read_text("utf-8").partition("## Of a requirement")
@@ -329,8 +347,9 @@ def test_every_permission_is_explained():
 
 
 def test_named_files_exist():
-    """Each file that ARCHITECTURE.md or CONTRIBUTING.md names exists: a path from the root, or a name anywhere in the
-    tree.
+    """Each file that ARCHITECTURE.md or CONTRIBUTING.md names exists.
+
+    It is a path from the root, or the name of a file in any folder.
     """
     pages = ARCHITECTURE + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     paths_in_pages = re.findall(r"`([\w./]+\.(?:py|yaml|txt|toml))`", pages)

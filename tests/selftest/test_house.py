@@ -1,4 +1,4 @@
-"""The house: imports go to the left, names are not shared, and each folder keeps to what it is for."""
+"""Rules for the files of the project: which folder imports which, no name twice, and where hooks and tests stand."""
 
 import ast
 import subprocess
@@ -20,8 +20,11 @@ FOLDERS_IN_ORDER = (
     "tests/traffic",
     "tests/conformance",
 )
-"""Each folder imports itself and those before it. `conftest.py` (the life of a run) and the `__main__.py` files are outside.
-Nothing else in reports/ imports reports/recorded/, which may open any file, and the network where the user names an address."""
+"""Each folder imports only modules of its own and of the folders before it.
+
+`conftest.py` and the `__main__.py` files connect the folders, and are exempt. reports/recorded/ may open any file, and
+the network if the user names an address. So no other module of reports/ imports it.
+"""
 SELFTESTS = "tests/selftest"
 TOPICS_OF_TESTS_AT_THE_TOP = ("clocks", "contributing", "dependencies", "documentation", "house", "pipelines")
 MODULES_IN_TABLES = [*mirror.WITH_A_NEIGHBOUR, *mirror.BY_WHOLE_RUNS, *mirror.COMMANDS]
@@ -38,7 +41,7 @@ def files_of(*folders):
 
 
 def imports_of(path):
-    """Every module that a file names in an import, wherever it stands in the file."""
+    """Every module that a Python file imports, also inside of functions. `from a import b` gives "a" and "a.b"."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -46,18 +49,25 @@ def imports_of(path):
             yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
 
 
-def position_in_order(dotted):
-    """The position of a module's folder in FOLDERS_IN_ORDER.
+def position_in_order(module):
+    """The position in FOLDERS_IN_ORDER of the folder of a module, such as 0 for "spec.log".
 
-    Self-tests come after all folders, modules of libraries before them. The innermost folder counts.
+    -1 for a module of a library. A self-test has the position after the last folder. For "reports.recorded.har" it is
+    the position of reports/recorded, which comes after reports.
     """
-    folders = (*FOLDERS_IN_ORDER, SELFTESTS)
-    places = [at for at, folder in enumerate(folders) if f"{dotted}.".startswith(folder.replace("/", ".") + ".")]
-    return places[-1] if places else -1
+    position = -1
+    for position_of_folder, folder in enumerate((*FOLDERS_IN_ORDER, SELFTESTS)):
+        package = folder.replace("/", ".")
+        if f"{module}.".startswith(f"{package}."):
+            position = position_of_folder
+    return position
 
 
-def loaded_by(folder):
-    """Every module that is loaded after all modules of a folder are imported, in a process of its own."""
+def modules_loaded_with(folder):
+    """The names of all modules that Python has loaded after it imported every module of a folder.
+
+    The imports happen in a process of its own, where nothing else is imported before.
+    """
     names = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in files_of(folder)]
     code = f"import importlib, sys\nfor name in {names}:\n    importlib.import_module(name)\nprint(*sys.modules)"
     process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -69,22 +79,20 @@ def test_imports_go_to_the_left():
 
     `spec` is the first folder, so it imports nothing of the others. Files named `__main__.py` are exempt.
     """
-    imports_to_the_right = [
-        f"{name} imports {module}"
-        for name, path in files_of(*FOLDERS_IN_ORDER).items()
-        for module in imports_of(path)
-        if path.name != "__main__.py"
-        if position_in_order(module) > position_in_order(name.replace("/", "."))
-    ]
+    imports_of_later_folders = []
+    for name, path in files_of(*FOLDERS_IN_ORDER).items():
+        position = position_in_order(name.replace("/", "."))
+        if path.name != "__main__.py":
+            later = [module for module in imports_of(path) if position_in_order(module) > position]
+            imports_of_later_folders += [f"{name} imports {module}" for module in later]
 
-    assert imports_to_the_right == []
+    assert imports_of_later_folders == []
 
 
 def test_names_are_not_shared():
-    """No two modules of the product have the same name, and no two helpers of the self-tests, so that a name leads to
-    one file.
+    """No two modules have the same name, so that a name leads to one file. A few are exempt, such as `conftest`.
 
-    A few names are exempt, such as `conftest`.
+    The modules are those of the product, and those of the self-tests that are no tests.
     """
     product = [path.stem for path in files_of(*FOLDERS_IN_ORDER).values()]
     of_selftests = [path.stem for path in files_of(SELFTESTS).values() if not path.stem.startswith("test_")]
@@ -97,7 +105,7 @@ def test_names_are_not_shared():
 @pytest.mark.parametrize("folder", ["spec", "reports"])
 def test_pure_folders_load_no_network(folder):
     """Whoever imports spec/ or reports/ loads no library of the network and no pytest, not even indirectly."""
-    forbidden_modules = loaded_by(folder) & {"pytest", *NETWORK}
+    forbidden_modules = modules_loaded_with(folder) & {"pytest", *NETWORK}
 
     assert forbidden_modules == set()
 
@@ -113,8 +121,8 @@ def test_spec_reads_no_clock():
 def test_a_test_uses_each_of_its_parameters(path):
     """Each function in tests/conformance uses all of its parameters.
 
-    A parameter that is not used would be a fixture that only makes something happen elsewhere, which a reader would
-    not see.
+    The parameters of a test are fixtures. A fixture that the test does not use could still do something, which a reader
+    of the test would not see.
     """
     functions = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]
     unused = []
@@ -126,8 +134,9 @@ def test_a_test_uses_each_of_its_parameters(path):
 
 
 def test_hooks_stand_in_the_conftest_of_the_root():
-    """All hooks of pytest stand in one file, conftest.py at the root, so that a reader sees the life of a run in its
-    order.
+    """All hooks of pytest (functions that pytest calls) stand in one file, conftest.py at the root.
+
+    So a reader sees there what happens in a run, and in which order.
     """
     hooks = []
     for name, path in files_of(*FOLDERS_IN_ORDER).items():
@@ -148,6 +157,7 @@ def test_no_file_has_a_context_variable():
 
 
 _PARTS_OF_THE_DOOR = {"door", "_door", "guard", "budget", "unsent"}
+"""Names of variables and attributes that are the door or a part of it."""
 _METHODS_THAT_CHANGE_A_COLLECTION = {
     "add", "append", "clear", "discard", "extend", "insert", "pop", "remove", "setdefault", "update",
 }  # fmt: skip
@@ -162,26 +172,39 @@ def test_traffic_changes_no_part_of_the_door():
     changes = []
     for name, path in files_of("tests/traffic", "tests/harness", "environments/commands").items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            changed = [*_assigned_attributes(node), *_filled_collections(node)]
-            changes += [f"{name}:{node.lineno}" for part in changed if _names_in(part.value) & _PARTS_OF_THE_DOOR]
+            changed_attributes = [*_assigned_attributes(node), *_methods_that_change_a_collection(node)]
+            for attribute in changed_attributes:
+                if _names_in(attribute.value) & _PARTS_OF_THE_DOOR:
+                    changes.append(f"{name}:{node.lineno}")
 
     assert changes == []
 
 
 def _assigned_attributes(node):
-    """The attributes and items that a statement assigns to: `door.limit` in `door.limit = 3` or `door.limit += 3`."""
+    """The attributes and items that a statement assigns to: `door.limit` in `door.limit = 3` or `door.limit += 3`.
+
+    `node` is a statement in a syntax tree. The result is empty if it assigns to none.
+    """
     targets = [node.target] if isinstance(node, ast.AugAssign) else getattr(node, "targets", [])
     return [target for target in targets if isinstance(target, ast.Attribute | ast.Subscript)]
 
 
-def _filled_collections(node):
-    """The method that a call changes a collection with: `door.codes.add` in `door.codes.add(code)`. Otherwise none."""
+def _methods_that_change_a_collection(node):
+    """A list with the method that a call changes a collection with: `door.codes.add` in `door.codes.add(code)`.
+
+    `node` is a node of a syntax tree. The list is empty if it is no such call.
+    """
     is_call_of_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    return [node.func] if is_call_of_method and node.func.attr in _METHODS_THAT_CHANGE_A_COLLECTION else []
+    if is_call_of_method and node.func.attr in _METHODS_THAT_CHANGE_A_COLLECTION:
+        return [node.func]
+    return []
 
 
 def _names_in(expression):
-    """The names of an attribute and of all that it is an attribute of: `self._door.guard` has three."""
+    """The names in an expression with dots: {"self", "_door", "guard"} for `self._door.guard`.
+
+    `expression` is a node of a syntax tree.
+    """
     names = set()
     while isinstance(expression, ast.Attribute | ast.Subscript):
         names.add(getattr(expression, "attr", ""))
@@ -194,10 +217,9 @@ def _names_in(expression):
 
 @pytest.mark.parametrize("module", mirror.modules())
 def test_a_module_has_a_self_test_by_its_path(module):
-    """Each module of the product has a self-test whose path follows from its own:
-    `tests/selftest/<folder>/test_<module>.py`.
+    """Each module of the product has a self-test at the path `tests/selftest/<folder>/test_<module>.py`.
 
-    For a few modules mirror.py says which other self-test covers them.
+    For a few modules, mirror.py names another self-test that covers the module.
     """
     tests = mirror.tests_of(module)
     absent_tests = [str(test) for test in tests if not (ROOT / test).is_file()]
@@ -207,25 +229,27 @@ def test_a_module_has_a_self_test_by_its_path(module):
 
 
 def test_a_self_test_in_a_folder_of_the_product_belongs_to_a_module():
-    """Each self-test in a folder that mirrors a folder of the product tests a module of that folder, or the whole folder.
+    """Each self-test in a folder such as tests/selftest/spec tests a module of spec, or a whole folder of the product.
 
-    For example, environments/test_sandbox.py tests the folder environments/sandbox.
-    Tests about no single module stand in promises/ or proof/, or beside this file.
+    For example, environments/test_sandbox.py tests the folder environments/sandbox. Tests about no single module stand
+    in promises/ or proof/, or beside this file.
     """
     folders = [ROOT / SELFTESTS / folder.removeprefix("tests/") for folder in mirror.PRODUCT]
     tests = {path.relative_to(ROOT) for folder in folders for path in folder.rglob("test_*.py")}
-    tests_of_whole_folders = {mirror.own_test(str(Path(module).parent) + ".py") for module in mirror.modules()}
-    mirrored = {test for module in mirror.modules() for test in mirror.tests_of(module)}
+    tests_of_modules = set()
+    tests_of_whole_folders = set()
+    for module in mirror.modules():
+        folder = Path(module).parent
+        tests_of_modules.update(mirror.tests_of(module))
+        tests_of_whole_folders.add(mirror.own_test(f"{folder}.py"))
 
-    tests_of_no_module = {str(test) for test in tests - mirrored - tests_of_whole_folders}
+    other_tests = {str(test) for test in tests - tests_of_modules - tests_of_whole_folders}
 
-    assert tests_of_no_module == set()
+    assert other_tests == set()
 
 
 def test_self_tests_at_the_top_are_about_the_tree():
-    """Only six self-tests stand at the top of tests/selftest: those about the files of the project, and not about a
-    module.
-    """
+    """The folder tests/selftest itself has six self-tests. Each is about files of the project, and not about a module."""
     names = {path.name for path in (ROOT / SELFTESTS).glob("test_*.py")}
 
     assert names == {f"test_{name}.py" for name in TOPICS_OF_TESTS_AT_THE_TOP}
