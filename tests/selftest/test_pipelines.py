@@ -1,4 +1,8 @@
-"""The pipelines are valid, and the commands that they contain do what docs/pipelines.md says, in a bare directory."""
+"""The pipelines for GitHub and GitLab do what docs/pipelines.md says.
+
+The tests run the commands of the pipelines in a folder that has no more than a runner would have. Fakes take the place
+of the other programs of a runner, such as `curl`.
+"""
 
 import importlib.util
 import json
@@ -45,10 +49,13 @@ exec "$PYTHON" "$@\"""",
     "pytest": """[ "$STATUS" = real ] && exec "$PYTHON" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" "$ROOT/tests/conformance" "$@"
 echo "pytest $*"; mkdir -p runs/staging; echo "$STATUS" > runs/staging/conformance.json; exit "$STATUS\"""",
 }
-"""They stand for the programs of a runner.
+"""By program of a runner, a shell script that takes its place.
 
-`python` prints `checked` for a check of the profile and ends with the status CHECK. `pytest` prints its command, writes its
-status STATUS in the place of a report, and ends with it. `gh` and `curl` give what the folder of the fakes has.
+| program | the script |
+|---|---|
+| `python` | for a check of the profile: prints `checked`, and ends with the exit status in the variable CHECK |
+| `pytest` | prints its command, writes the exit status in STATUS in the place of a report, and ends with that status |
+| `gh`, `curl` | give the files that a test put into the folder of the fakes; `curl` also stores files there |
 """
 REAL_RUN = {"STATUS": "real"}
 """With this variable the fake `pytest` runs the suite."""
@@ -57,10 +64,11 @@ REAL_COMMANDS = {"CHECK": "real", **REAL_RUN}
 
 
 class Checkout:
-    """A directory with the scripts of the pipelines, and fake tools of a runner."""
+    """A folder with the scripts of the pipelines, as a runner has it (`folder`), and one with fake programs (`fake`)."""
 
     def __init__(self, folder):
-        self.folder, self.fake = folder / "checkout", folder / "fake"
+        self.folder = folder / "checkout"
+        self.fake = folder / "fake"
         shutil.copytree(ROOT / ".ci", self.folder / ".ci")
         (self.folder / "environments").mkdir()
         self.fake.mkdir()
@@ -69,7 +77,10 @@ class Checkout:
             (self.fake / name).chmod(0o755)
 
     def start(self, script, **variables):
-        """Start a script as a runner does: its process."""
+        """Start a script of a pipeline as a runner does, and return its process.
+
+        `variables` are variables of the environment, which replace those that a runner usually sets.
+        """
         variables_of_runner = {
             "PATH": f"{self.fake}:{os.environ['PATH']}", "FAKE": str(self.fake), "ENVIRONMENT": "staging",
             "ROOT": str(ROOT), "PYTHONPATH": str(ROOT), "PYTHON": sys.executable,
@@ -78,30 +89,35 @@ class Checkout:
             "GITHUB_REPOSITORY": "bank/pix-conformance", "GITHUB_REF_NAME": "main", "CI_PROJECT_DIR": str(self.folder),
             "CI_JOB_TOKEN": "job", "CI_COMMIT_REF_SLUG": "main", "PACKAGES": "https://gitlab.example/packages",
         }  # fmt: skip
+        environment = clean_environment(**TOKEN_VARIABLES | variables_of_runner | variables)
         return subprocess.Popen(
-            ["bash", "-eo", "pipefail", "-c", script], cwd=self.folder, env=clean_environment(**TOKEN_VARIABLES | variables_of_runner | variables),
+            ["bash", "-eo", "pipefail", "-c", script], cwd=self.folder, env=environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
 
     def sh(self, script, **variables):
-        """Run a script to its end: its exit status and output."""
+        """Run a script of a pipeline to its end, and return its exit status and what it printed."""
         with self.start(script, **variables) as process:
             output, _ = process.communicate()
         return process.returncode, output
 
     def run(self, **variables):
-        """Run the step of GitHub that runs the suite. A journal is begun, unless `variables` say otherwise."""
+        """Run the step of the GitHub pipeline that runs the suite. Returns its exit status and what it printed.
+
+        The step starts a new journal (the file with the codes that were sent), unless NEW_JOURNAL is "false".
+        """
         return self.sh(STEPS_OF_GITHUB["Run"], **{"NEW_JOURNAL": "true"} | variables)
 
     @property
     def outputs_for_later_steps(self):
-        """The lines that the steps gave to later steps."""
-        return (self.fake / "output").read_text().splitlines() if (self.fake / "output").exists() else []
+        """The lines that the steps of GitHub wrote for later steps, such as "left=report"."""
+        file = self.fake / "output"
+        return file.read_text().splitlines() if file.exists() else []
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A checkout in a bare directory."""
+    """A folder with the scripts of the pipelines, and fake programs of a runner."""
     return Checkout(tmp_path)
 
 
@@ -119,29 +135,29 @@ def test_no_expression_is_part_of_a_command():
 
 
 def test_actions_are_pinned_by_commit():
-    """The workflows name each action of GitHub by a commit, with its version beside it, and everywhere by the same
-    commit.
+    """The workflows name each action of GitHub by a commit, with its version beside it: `actions/cache@… # v4.2.0`.
 
-    A tag can be moved, and would then run other code beside the token.
+    All workflows name the same commit of an action. A name such as `v4` is a tag, which can be moved to other code. That
+    code would run beside the token.
     """
-    pages = [*GITHUB.parent.glob("*.yml"), PAGE]
-    action_lines = {line for page in pages for line in re.findall(r"uses: +(actions/.+)", page.read_text())}
-    pinned = [re.fullmatch(r"(actions/[a-z-]+)@[0-9a-f]{40} # v\d+\.\d+\.\d+", line) for line in action_lines]
+    action_lines = set()
+    for page in (*GITHUB.parent.glob("*.yml"), PAGE):
+        action_lines.update(re.findall(r"uses: +(actions/.+)", page.read_text()))
+    matches = [re.fullmatch(r"(actions/[a-z-]+)@[0-9a-f]{40} # v\d+\.\d+\.\d+", line) for line in action_lines]
 
-    assert all(pinned), action_lines
-    assert len({match[1] for match in pinned}) == len(action_lines)
+    assert all(matches), action_lines
+    names_of_actions = {match[1] for match in matches}
+    assert len(names_of_actions) == len(action_lines)
 
 
 # GitHub
 
 
 def test_the_first_run_begins_a_journal(checkout):
-    """The first run of the GitHub pipeline starts a journal only if NEW_JOURNAL is true. Otherwise it ends with exit
-    status 4.
+    """The first run of the GitHub pipeline starts a journal if NEW_JOURNAL is true. Otherwise its exit status is 4.
 
-    The journal is a file with the transaction codes that were sent, so that no run sends one again. Later steps find
-    the journal and the report at their places. The fake of GitHub has no files of earlier runs. XDG_STATE_HOME keeps the
-    journal in the checkout.
+    The journal is a file with the transaction codes that were sent, so that no run sends one again. After the run, the
+    journal and the report are where later steps look for them. The fake of GitHub has no files of earlier runs.
     """
     for name in ("journals", "reports"):
         (checkout.fake / f"{name}.json").write_text('{"artifacts": []}')
@@ -151,7 +167,7 @@ def test_the_first_run_begins_a_journal(checkout):
         refused_status, refused_output = checkout.run(NEW_JOURNAL="false")
         variables = {
             "ENVIRONMENT": "environments/staging.yaml",
-            "XDG_STATE_HOME": str(checkout.folder),
+            "XDG_STATE_HOME": str(checkout.folder),  # no files of the user are read or written
             "FIRST": "journal",  # `python -m environments journal` runs first, and prints what the journal has
         }
         status, output = checkout.run(**REAL_COMMANDS, OPTIONS="-k listAccounts", **variables)
@@ -167,13 +183,19 @@ def test_the_first_run_begins_a_journal(checkout):
 
 
 def artifact(*, run, day, branch="main", fork=False, expired=False):
-    """An artifact as the API of GitHub lists it: the number of the run that made it, and its day in November 2026."""
-    run = {"id": run, "repository_id": 1, "head_repository_id": 2 if fork else 1, "head_branch": branch}
-    return {"expired": expired, "created_at": f"2026-11-{day}T10:00:00Z", "workflow_run": run}
+    """An artifact (a file that a run stored) as the API of GitHub lists it.
+
+    `run` is the number of the run that stored it, and `day` its day in November 2026.
+    """
+    id_of_head_repository = 2 if fork else 1
+    workflow_run = {
+        "id": run, "repository_id": 1, "head_repository_id": id_of_head_repository, "head_branch": branch,
+    }  # fmt: skip
+    return {"expired": expired, "created_at": f"2026-11-{day}T10:00:00Z", "workflow_run": workflow_run}
 
 
-def github_has_an_artifact(checkout, name, *, file, run):
-    """The fake of GitHub lists an artifact of this run for staging, and gives its only file."""
+def let_github_list_an_artifact(checkout, name, *, file, run):
+    """Let the fake of GitHub list an artifact (a stored file) of this run for staging, and give its only file."""
     listed = {"artifacts": [artifact(run=run, day=20)]}
     (checkout.fake / f"{name}s.json").write_text(json.dumps(listed))
     (checkout.fake / f"{name}-staging").mkdir()
@@ -181,15 +203,14 @@ def github_has_an_artifact(checkout, name, *, file, run):
 
 
 def test_a_later_run_takes_the_journal_and_compares(checkout):
-    """A later run of the GitHub pipeline fetches the journal and the last report of its branch, and is compared with
-    that report.
+    """A later run of the GitHub pipeline fetches the journal and the last report of its branch.
 
-    A report that cannot be read (COMPARE is 2) is left out. The journal is a file with the transaction codes that
-    were sent. The fake of the check prints `checked`, and the fake of pytest its command, with the options of the job
-    (--seed=1).
+    The run is compared with that report, unless the report cannot be read (COMPARE is 2). The journal is a file with
+    the transaction codes that were sent. The fake of the check prints `checked`, and the fake of pytest its command,
+    with the options of the job (--seed=1).
     """
-    github_has_an_artifact(checkout, "journal", file="journal-kept", run=7)
-    github_has_an_artifact(checkout, "report", file="conformance.json", run=7)
+    let_github_list_an_artifact(checkout, "journal", file="journal-kept", run=7)
+    let_github_list_an_artifact(checkout, "report", file="conformance.json", run=7)
     result_of_fetch = checkout.sh(FETCH_STEP_OF_GITHUB)
     command = "pytest --environment=staging --report-dir=runs/staging "
     command_with_report = f"{command}--compare-with=previous/conformance.json --seed=1\n"
@@ -231,10 +252,10 @@ def test_a_check_that_is_incomplete_starts_a_run(checkout):
 
 
 def test_the_summary_says_why_there_was_no_run(checkout):
-    """If the check of the profile fails, the summary of the GitHub job has the environment and the first error line of
-    the check.
+    """If the check of the profile fails, the summary of the GitHub job has the first error line of the check.
 
-    Here the token is missing. The summary has no address, because nobody has checked the address yet.
+    It also has the name of the environment, but no address, because nobody has checked the address yet. Here the token
+    is missing.
     """
     profile = write_profile(checkout.folder, "http://127.0.0.1:9", sandbox=None)
     profile.rename(checkout.folder / "environments/staging.yaml")
@@ -308,14 +329,14 @@ def test_the_exit_status_of_a_run_is_that_of_the_step(status_of_run, outputs_for
 
 
 def test_the_newest_artifact_of_the_branch_counts():
-    """The pipeline of GitHub takes the newest artifact (stored file) of its branch, which has not expired and is not of
-    a fork.
+    """The pipeline of GitHub takes the newest artifact (stored file) of its branch.
 
-    A pull request from a fork could upload a journal that lacks codes that were sent.
+    An artifact that has expired is left out, and so is one of a fork: a pull request from a fork could store a journal
+    that lacks codes that were sent.
     """
-    spec = importlib.util.spec_from_file_location("fetch", ROOT / ".ci/fetch.py")
-    fetch = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(fetch)
+    module_spec = importlib.util.spec_from_file_location("fetch", ROOT / ".ci/fetch.py")
+    fetch = importlib.util.module_from_spec(module_spec)
+    module_spec.loader.exec_module(fetch)
     artifacts = [
         artifact(run=1, day=20), artifact(run=3, day=22), artifact(run=2, day=21),
         artifact(run=4, day=23, branch="release"), artifact(run=5, day=24, expired=True), artifact(run=6, day=25, fork=True),
@@ -369,13 +390,14 @@ def test_the_key_of_the_journal_is_not_kept(checkout):
 
 @pytest.mark.parametrize("script", [STEPS_OF_GITHUB["Run"], SCRIPT_OF_GITLAB], ids=["GitHub", "GitLab"])
 def test_a_cancelled_job_ends_after_its_run(script, checkout):
-    """If a job is cancelled, the run is stopped, and the report of what was sent is written before the job ends.
+    """If a job is cancelled, the run is stopped, and writes its report before the job ends.
 
-    GitHub sends SIGINT and then SIGTERM. GitLab sends SIGTERM alone; its script gets both here, which is harder.
+    GitHub sends SIGINT and then SIGTERM, and GitLab sends SIGTERM alone. Here both scripts get both signals. The service
+    of this test does not answer from the thirtieth request on, so that the job is cancelled in the middle of its run.
     """
     path = "environments/staging.yaml"
     variables = {"ENVIRONMENT": path, "NEW_JOURNAL": "true", "OPTIONS": "-k registerPixKey", **REAL_RUN}
-    with StopsAnswering(30) as service:  # from its thirtieth request on, in the middle of the run
+    with StopsAnswering(30) as service:
         write_profile(checkout.folder, service.base_url).rename(checkout.folder / path)
         with checkout.start(script, **variables) as process:
             await_event(service.unanswered_request_arrived, process)
@@ -388,15 +410,13 @@ def test_a_cancelled_job_ends_after_its_run(script, checkout):
 
 
 def test_nothing_is_allowed_to_fail():
-    """The GitLab job has neither `allow_failure` nor `retry`: no failure is hidden, and no run is repeated, because it
-    may move money.
-    """
+    """The GitLab job has neither `allow_failure`, which hides failures, nor `retry`, because a run may move money."""
     forbidden_settings = {"allow_failure", "retry"} & read_yaml(GITLAB)["conformance"].keys()
 
     assert forbidden_settings == set()
 
 
-# What whoever starts a run may choose
+# What a person who starts a pipeline may choose
 
 REFUSED_OPTIONS = {
     "another address": ("--base-url=https://elsewhere.example", "--base-url: the address is not in also_at"),
@@ -414,6 +434,7 @@ REFUSED_OPTIONS = {
     "an option that begins alike": ("--new-journal=x", "--new-journal is no option"),
     "a path after a blank": ("--seed /tmp/test_mine.py", "--seed is no option"),
 }
+"""By what is wrong, the options of a job (the variable OPTIONS), and how the reason for their refusal begins."""
 REFUSED_FIRST_COMMANDS = {
     "another address": ("check {path} --base-url=https://elsewhere.example", "FIRST: check is no command"),
     "another address of a command": (
@@ -425,11 +446,12 @@ REFUSED_FIRST_COMMANDS = {
     "a second line": ("journal\ncheck", "FIRST: check is neither"),
     "an option as a name": ("journal --settle --base-url=x", "FIRST: --settle: expected the name of an entry"),
 }
+"""By what is wrong, the command that a job runs first (the variable FIRST), and how the reason for its refusal begins."""
 
 
 @pytest.fixture
 def staging(checkout):
-    """The path of a profile that has one further address, in the checkout."""
+    """The path of the profile of a job, from the folder of the checkout. It permits a second address (`also_at`)."""
     path = checkout.folder / "environments/staging.yaml"
     write_profile(checkout.folder, "http://127.0.0.1:9", also_at=["http://127.0.0.1:9/preview"]).rename(path)
     return "environments/staging.yaml"
@@ -438,16 +460,15 @@ def staging(checkout):
 @pytest.mark.parametrize("script", [STEPS_OF_GITHUB["Run"], SCRIPT_OF_GITLAB], ids=["GitHub", "GitLab"])
 @pytest.mark.parametrize(("options", "reason"), REFUSED_OPTIONS.values(), ids=REFUSED_OPTIONS)
 def test_a_pipeline_takes_no_option_that_could_send_the_token_elsewhere(options, reason, script, checkout, staging):
-    """Whoever starts a pipeline cannot choose another address, profile or plugin: such an option is refused with exit
-    status 4.
+    """A person who starts a pipeline cannot choose an address that the profile does not have, a profile or a plugin.
 
-    An example is `--base-url=https://elsewhere.example`. The profile permits one further address, which alone would be
-    accepted. The option is refused before the check of the profile, so nothing is sent.
+    Such an option, for example `--base-url=https://elsewhere.example`, ends the job with exit status 4 before anything
+    is sent. The profile permits a second address. One case names it, and a wrong address after it.
     """
     options_of_job = options.format(permitted_address="http://127.0.0.1:9/preview")
     status, output = checkout.sh(script, NEW_JOURNAL="true", ENVIRONMENT=staging, OPTIONS=options_of_job)
 
-    signs_of_a_start = [text for text in ("checked", "pytest --") if text in output]
+    signs_of_a_start = [text for text in ("checked", "pytest --") if text in output]  # printed by the fakes
 
     assert status == 4
     assert f"no run was started: {reason}" in output
@@ -458,10 +479,10 @@ def test_a_pipeline_takes_no_option_that_could_send_the_token_elsewhere(options,
 def test_a_pipeline_takes_no_first_command_that_could_send_the_token_elsewhere(
     first_command, reason, checkout, staging
 ):
-    """The variable FIRST of a pipeline takes only commands about the journal of its own environment. Any other is
-    refused with 4.
+    """The variable FIRST of a pipeline permits only commands about the journal of its own environment.
 
-    A command such as `check` with another address would send the token there.
+    Any other command ends the job with exit status 4. For example, `check` with another address would send the token to
+    that address.
     """
     status, output = checkout.run(ENVIRONMENT=staging, FIRST=first_command.format(path=staging))
 
@@ -472,10 +493,9 @@ def test_a_pipeline_takes_no_first_command_that_could_send_the_token_elsewhere(
 
 @pytest.mark.parametrize("name", ["PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS"])
 def test_a_pipeline_takes_nothing_from_variables_of_pytest(name, checkout):
-    """A pipeline ends with exit status 4 if a variable such as PYTEST_ADDOPTS is set, because pytest would take options
-    from it.
+    """A pipeline ends with exit status 4 if a variable such as PYTEST_ADDOPTS is set.
 
-    Anyone who starts a pipeline of GitLab may set any variable.
+    pytest would take options from the variable, and anyone who starts a pipeline of GitLab may set any variable.
     """
     status, output = checkout.run(**{name: "--base-url=https://elsewhere.example"})
 
@@ -494,10 +514,9 @@ def test_a_pipeline_takes_nothing_from_variables_of_pytest(name, checkout):
     ],
 )
 def test_a_pipeline_takes_the_options_of_the_list(options, checkout, staging):
-    """A pipeline gives permitted options to pytest as they are, for example a selection, or an address that the profile
-    permits.
+    """A pipeline gives permitted options to pytest as they are, such as -k, or an address that the profile permits.
 
-    The profile permits an address in `also_at`. FIRST is a command about the journal that the job runs before.
+    The profile permits the address in `also_at`. Before the run, the job runs the command in FIRST.
     """
     options_of_job = options.format(option_with_permitted_address="--base-url=http://127.0.0.1:9/preview/")
     status, output = checkout.run(ENVIRONMENT=staging, OPTIONS=options_of_job, FIRST=f"journal {staging}")
@@ -507,8 +526,9 @@ def test_a_pipeline_takes_the_options_of_the_list(options, checkout, staging):
 
 
 def test_no_token_is_an_argument_of_curl():
-    """No curl command of the GitLab job has the job token among its arguments, which every process of the machine can
-    read.
+    """No curl command of the GitLab job has the token of the job as an argument.
+
+    Every process of a machine can read the arguments of the other processes.
     """
     commands = [line for line in GITLAB.read_text().splitlines() if "curl -" in line]
 
@@ -547,11 +567,10 @@ def test_a_deployment_is_tested_by_the_default_branch():
 )
 @pytest.mark.parametrize("is_argument", [True, False], ids=["argument of make", "variable of the environment"])
 def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_path):
-    """`make` gives the name of an environment to pytest as one argument, even if the name looks like a command of the
-    shell.
+    """`make` gives the name of an environment to pytest as one argument, and never runs it as a command of the shell.
 
-    The name here would make a file if it were run. It is set as an argument of make, or as a variable. The fake pytest
-    prints the number of its arguments and the first one.
+    The name here is a command that would make a file. It is set as an argument of make, or as a variable. The fake
+    pytest prints the number of its arguments, and the first one.
     """
     file_of_attack = tmp_path / "made"
     bin_folder = tmp_path / ".venv/bin"
@@ -576,19 +595,18 @@ def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_
 
 
 OPTIONS_OF_INSTALL = "--require-hashes --only-binary=:all: --requirement requirements.txt"
+"""Options of pip: it installs only wheels, and only those whose hash is in requirements.txt."""
 
 
 def test_pipelines_install_as_the_readme_says():
-    """The pipelines, README.md and docs/staging.md install packages with the same options: wheels only, each with its
-    hash.
+    """The pipelines, README.md and docs/staging.md install packages with the same options of pip.
 
     The pipelines call `.ci/install`, which hides secrets from pip, and never pip itself.
     """
-    texts = {path: path.read_text() for path in (GITHUB, GITLAB, ROOT / "README.md", ROOT / "docs/staging.md")}
-    installers = {
-        path.name: re.findall(rf"(pip|\.ci/)\W?install {OPTIONS_OF_INSTALL}", text) for path, text in texts.items()
-    }
-    pipelines_that_call_pip = [path.name for path in (GITHUB, GITLAB) if "pip install" in texts[path]]
+    installers = {}  # by file, the programs that install with these options
+    for path in (GITHUB, GITLAB, ROOT / "README.md", ROOT / "docs/staging.md"):
+        installers[path.name] = re.findall(rf"(pip|\.ci/)\W?install {OPTIONS_OF_INSTALL}", path.read_text())
+    pipelines_that_call_pip = [path.name for path in (GITHUB, GITLAB) if "pip install" in path.read_text()]
 
     assert installers == {
         "conformance.yml": [".ci/"],

@@ -1,4 +1,8 @@
-"""Borderline services: for each of them a run warns of exactly what it declares, and fails nothing."""
+"""Borderline services: a run against one of them warns of exactly the requirements that it declares, and fails none.
+
+Each service is the sandbox with one change. Most are declared in loops over tables: a row of a table says what is
+changed, and which requirement warns.
+"""
 
 import json
 from dataclasses import replace
@@ -20,22 +24,33 @@ from tests.selftest.proof.variants.conforming_pending_keys import DeletesWhatIsN
 from tests.selftest.proof.variants.conforming_registrations import DuplicatesAreWelcome
 
 SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "deletePixKey": "Deletions"}
+"""By operation, the first word of the names of services."""
+
 # -- how the three described answers are written
 
 
 def _with_first_field_twice(response):
     """The answer, in which the first field of `data` stands twice: {"data": {"id": "E1", "id": "E1", …}}."""
     data = json.loads(response.body)["data"]
-    name, value = next(iter(data.items()))
+    name, *_ = data
+    value = data[name]
     member = f"{json.dumps(name)}: {json.dumps(value)}"
     body = response.body.replace(b'"data": {', f'"data": {{{member}, '.encode(), 1)
     return replace(response, body=body)
 
 
 def _with_content_type(*media_types):
-    """A change of an answer: its only headers are a Content-Type for each of these media types, or none."""
+    """A function that changes an answer: it replaces all headers by a Content-Type for each of these media types.
+
+    Without a media type the answer has no headers.
+    """
     headers = tuple(("Content-Type", media_type) for media_type in media_types)
-    return lambda response: replace(response, headers=headers)
+
+    def with_other_headers(response):
+        """The answer with these headers alone."""
+        return replace(response, headers=headers)
+
+    return with_other_headers
 
 
 WRITTEN = {
@@ -51,11 +66,12 @@ WRITTEN = {
         body_rewritten(b"^", b"\xef\xbb\xbf"),
     ),
 }
-ONCE = ("AreLabelledAsTextJson", "AreLabelledAsHtml", "SayAFieldTwice")
-"""Tried with the executions alone."""
+"""By the end of the name of a service: the requirement that warns, the change in words, and the change of an answer."""
+ONLY_OF_EXECUTIONS = ("AreLabelledAsTextJson", "AreLabelledAsHtml", "SayAFieldTwice")
+"""Changes that are tried with the answers to executions alone."""
 for _operation, _subject in SUBJECT.items():
     for _name, (_row, _fact, _changed) in WRITTEN.items():
-        if _name in ONCE and _operation != "executePix":
+        if _name in ONLY_OF_EXECUTIONS and _operation != "executePix":
             continue
         declare_borderline(
             "borderline", f"{_subject}{_name}", f"{_subject}: {_fact}", ChangesAnswers, f"{_operation}.{_row}",
@@ -82,11 +98,13 @@ EXECUTIONS = {
     "AFieldMore": ("fields.extra", {"endToEndId": "E1"}),
     "ANestedFieldMore": ("fields.extra", {"payer": {"name": "x"}}),
 }
+"""By the end of the name of a service: the requirements that warn, and the members of an execution result that differ."""
 REGISTRATIONS = {
     "TheKeyIsTheAccount": ("Key.matches Key.example", {"Key": "ac-0001"}),
     "AFieldMore": ("fields.extra", {"Status": "PENDING"}),
     "AFieldInLowerCaseMore": ("fields.extra", {"id": 1}),
 }
+"""The same for the result of a registration."""
 for _operation, _what, _values in (
     ("executePix", "Execution", EXECUTIONS),
     ("registerPixKey", "Registration", REGISTRATIONS),
@@ -112,6 +130,7 @@ class TheKindUsedIsCalledEvp(Service):
     """A transfer to a RANDOM key is of the type EVP."""
 
     def execution_result(self, transfer):
+        """The execution result of the sandbox, with the type EVP if the key of the payee is a RANDOM key."""
         result = super().execution_result(transfer)
         if transfer.key_type == "RANDOM":
             result["type"] = "EVP"
@@ -123,6 +142,7 @@ class TheKindUsedIsWrittenSmall(Service):
     """The type of a transfer is in lower-case letters."""
 
     def execution_result(self, transfer):
+        """The execution result of the sandbox, with its type in lower-case letters, such as "phone"."""
         return super().execution_result(transfer) | {"type": transfer.key_type.lower()}
 
 
@@ -131,6 +151,7 @@ class TheRandomKeyIsShown(Service):
     """Key shows the RANDOM key that was made."""
 
     def registration_key(self, registration):
+        """The member Key of the answer: the key, also if it is a RANDOM key, for which the sandbox answers null."""
         return registration.key.key
 
 
@@ -169,16 +190,20 @@ class KindsInLowerCaseAreTaken(Service):
 class EvpAndDigitsAreTheOneRandomKey(DuplicatesAreWelcome, DeletesWhatIsNotThere):
     """The key types EVP, 1 and 2 mean RANDOM. An account has one RANDOM key, and each further request gets it again.
 
-    So no key is left that the run does not know.
+    So the run knows every key that this service makes, and can delete it.
     """
 
     def key_type(self, body):
         """The key type that a registration means: RANDOM for EVP, 1 and 2."""
-        return "RANDOM" if body.get("pixKeyType") in ("EVP", "1", "2") else super().key_type(body)
+        if body.get("pixKeyType") in ("EVP", "1", "2"):
+            return "RANDOM"
+        return super().key_type(body)
 
     def requested_key(self, body, key_type):
-        """The key that a registration asks for. Empty for RANDOM, even if the body names a key."""
-        return "" if key_type == "RANDOM" else super().requested_key(body, key_type)
+        """The key that a registration asks for; empty for RANDOM, even if the body names a key."""
+        if key_type == "RANDOM":
+            return ""
+        return super().requested_key(body, key_type)
 
     def new_key(self):
         """The value of a RANDOM key, which is always the same."""
@@ -207,29 +232,35 @@ BROKEN = {
     "HasAnArrayAsData": ("envelope.shape", (), lambda response: json_answer(200, {"code": 0, "data": []})),
     "HasItsCodeAsText": ("envelope.shape", (), lambda response: json_answer(200, {"code": "0", "data": {}})),
 }
-ONE_READ = ("Is202", "IsEmpty", "IsAnArray", "HasAnArrayAsData")
-"""Tried with one read alone."""
+"""By the end of the name of a service: the requirement that warns, the requirements that cannot be judged then, and the
+change of an answer."""
+ONLY_OF_BALANCES = ("Is202", "IsEmpty", "IsAnArray", "HasAnArrayAsData")
+"""Changes that are tried with the answers to getBalance alone."""
 NO_CODE = ("IsText", "IsBare", "HasItsCodeAsText")
-"""Answers that show no code, or no success."""
-READ = ("listPixKeys", "createPix")
+"""Changes after which the run finds no list of keys and no transaction code in the answer."""
+ANSWERS_THAT_A_RUN_USES = ("listPixKeys", "createPix")
 """Operations whose answers tell the run which keys there are, and which codes."""
 for _operation in (*READ_OPERATIONS, *PREPARING_OPERATIONS):
     for _name, (_row, _hidden, _changed) in BROKEN.items():
-        if _name in ONE_READ and _operation != "getBalance":
+        if _name in ONLY_OF_BALANCES and _operation != "getBalance":
             continue
         declare_borderline(
             "borderline", f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", ChangesAnswers,
-            f"{_operation}.{_row}", *(["registerPixKey.status"] if _operation == READ[0] and _name in NO_CODE[1:] else ()),
+            f"{_operation}.{_row}",
+            *(["registerPixKey.status"] if _operation == "listPixKeys" and _name in ("IsBare", "HasItsCodeAsText") else ()),
             hides=(
                 *(f"{_operation}.{row}" for row in _hidden),
                 *(("executePix.value.matches",) if _operation == "createPix" and _name in NO_CODE else ()),
             ),
-            OPERATIONS=(_operation,), alter=without_self(_changed), GETS_THE_REQUESTS_OF_THE_SANDBOX=not _hidden and _operation not in READ,
+            OPERATIONS=(_operation,), alter=without_self(_changed), GETS_THE_REQUESTS_OF_THE_SANDBOX=not _hidden and _operation not in ANSWERS_THAT_A_RUN_USES,
         )  # fmt: skip
 
 
 def _refuse_deletion_as_json(self, request, operation):
-    """Refuse a deletion whose Content-Type is application/json, in the place of the sandbox's check."""
+    """Refuse a deletion with the Content-Type application/json. Any other request is accepted, whatever its type is.
+
+    It becomes a method of a service, in the place of the method with which the sandbox checks the Content-Type.
+    """
     if operation == "deletePixKey" and request.header("Content-Type") == "application/json":
         raise Refusal(415, "A deletion is sent as text.")
 
@@ -245,6 +276,6 @@ class OneTypeIsNeverListed(Service):
     """No list of keys shows an e-mail key."""
 
     def list_pix_keys(self, request, account_id):
-        """The list of keys without those that have an @."""
+        """The list of keys of the sandbox, without the keys that have an @."""
         keys = super().list_pix_keys(request, account_id)["keys"]
         return {"keys": [key for key in keys if "@" not in str(key)]}
