@@ -196,7 +196,7 @@ def _with_log(trial: SentInTrial, log: Log) -> SentInTrial:
     door = copy(old.door)
     door.exchanges = exchanges
     door.log = log
-    door.sent_again = {}  # by number of an exchange, the exchange of its repetition; None if there was no room for it
+    door.sent_again = {}  # by number of an exchange, the exchange in which the request was sent once more, or None
     for number, repetition in old.door.sent_again.items():
         door.sent_again[number] = exchanges[repetition.number - 1] if repetition else None
     client = copy(old.client)

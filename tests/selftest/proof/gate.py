@@ -1,4 +1,7 @@
-"""Compares the verdicts of a trial with those that its service declares."""
+"""Compares the verdicts that a service of the proof gets in its trial with the verdicts that it declares.
+
+A trial is a run of the suite against one service.
+"""
 
 import fnmatch
 from collections.abc import Collection, Iterable
@@ -13,10 +16,12 @@ from tests.selftest.proof.registry import DeclaredService
 from tests.selftest.proof.trial import Trial
 
 FAILING_LEVELS = ("documented", "robustness")
+"""Levels of requirements at which a deviation fails a run."""
 PLAIN_SANDBOX = DeclaredService("PlainSandbox", Service, "The sandbox as it is.", "none")
-_VERDICTS = (0, 1, 6)
-"""The exit statuses of a run with a verdict on the service."""
+_EXIT_STATUSES_WITH_A_VERDICT = (0, 1, 6)
+"""The exit statuses of a run that says something about the service: without a failure, with one, and incomplete."""
 NONE: frozenset[str] = frozenset()
+"""No requirements."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +32,19 @@ class Difference:
     """
 
     reasons_without_verdict: tuple[str, ...] = ()  # why the trial says nothing about the service
-    declares_nothing: bool = False  # no requirement that fails or warns is declared
-    missing: frozenset[str] = NONE  # declared, and does not fail or warn as declared
-    undeclared: frozenset[str] = NONE  # fails or warns, and is not declared
-    not_exercised: frozenset[str] = NONE  # not exercised, and `hides` does not name it
+    declares_nothing: bool = False  # True if the service declares no requirement that fails or warns
+    missing: frozenset[str] = NONE  # requirements that are declared, and do not fail or warn as declared
+    undeclared: frozenset[str] = NONE  # requirements that fail or warn, and are not declared
+    not_exercised: frozenset[str] = NONE  # requirements that were not exercised, and that `hides` does not name
     hidden_but_exercised: tuple[str, ...] = ()  # patterns in `hides` whose requirements were all exercised
 
     def __bool__(self) -> bool:
+        """True if there is any difference."""
         return self != Difference()
 
     def lines(self) -> list[str]:
-        """One line for each kind of difference."""
-        requirements_by_difference = {
+        """One line for each kind of difference, such as "fails or warns, and is not declared: executePix.json"."""
+        names_by_difference = {
             "the run gave no verdict on the service": self.reasons_without_verdict,
             "declared, and does not fail or warn as declared": self.missing,
             "fails or warns, and is not declared": self.undeclared,
@@ -46,41 +52,45 @@ class Difference:
             "`hides` names it, and it was exercised": self.hidden_but_exercised,
         }
         lines = ["declares no requirement that fails or warns"] if self.declares_nothing else []
-        return lines + [
-            f"{difference}: {', '.join(sorted(requirements))}"
-            for difference, requirements in requirements_by_difference.items()
-            if requirements
-        ]
+        for difference, names in names_by_difference.items():
+            if names:
+                lines.append(f"{difference}: {', '.join(sorted(names))}")
+        return lines
 
 
 def difference_of_faulty_service(declared_service: DeclaredService, trial: Trial, plain: Trial) -> Difference:
     """How the trial of a mutant or a borderline service differs from its declaration.
 
-    Exactly the declared requirements must fail and warn. All others must get the verdicts of `plain`, the trial of the
-    plain sandbox.
+    Exactly the requirements that are declared to fail must fail, and exactly those that are declared to warn must warn.
+    A requirement that also warns in `plain`, the trial of the plain sandbox, may warn.
     """
     deviating = trial.failing | (trial.warned - plain.warned)
     declared = declared_service.fails | declared_service.warns
     with_the_other_verdict = (declared_service.fails & trial.warned) | (declared_service.warns & trial.failing)
     patterns_that_must_hide = declared_service.hides
     if declared_service.parallel:
-        patterns_that_must_hide = ()  # other requests meet in each run, so other requirements are hidden
+        # In each run other requests are inside the service together, so other requirements are not exercised.
+        patterns_that_must_hide = ()
+    hidden_but_exercised = []
+    for pattern in patterns_that_must_hide:
+        hides_nothing = not fnmatch.filter(trial.not_exercised, pattern)
+        if hides_nothing:
+            hidden_but_exercised.append(pattern)
     return Difference(
         reasons_without_verdict=reasons_without_verdict(trial),
         declares_nothing=not declared,
         missing=frozenset((declared - deviating) | with_the_other_verdict),
         undeclared=frozenset(deviating - declared),
         not_exercised=_not_exercised(declared_service, trial, plain.not_exercised),
-        hidden_but_exercised=tuple(
-            pattern for pattern in patterns_that_must_hide if not fnmatch.filter(trial.not_exercised, pattern)
-        ),
+        hidden_but_exercised=tuple(hidden_but_exercised),
     )
 
 
 def difference_with_one_request_at_a_time(declared_service: DeclaredService, trial: Trial, plain: Trial) -> Difference:
-    """How the trial of a fault of parallel requests differs from the plain sandbox if one request is sent at a time.
+    """How the trial of a parallel service differs from that of the plain sandbox, if one request is sent at a time.
 
-    It must not differ, because the fault shows only while several requests are in flight.
+    It must not differ, because the fault of a parallel service shows only while it gets several requests at once.
+    `plain` is the trial of the plain sandbox.
     """
     deviating = trial.failing | (trial.warned - plain.warned)
     service_that_hides_nothing = replace(declared_service, hides=())
@@ -92,9 +102,9 @@ def difference_with_one_request_at_a_time(declared_service: DeclaredService, tri
 
 
 def difference_of_conforming_service(declared_service: DeclaredService, trial: Trial) -> Difference:
-    """How the trial of a variant, which conforms, differs from its declaration.
+    """How the trial of a variant (a right but unusual service) differs from its declaration.
 
-    Nothing must fail, and every requirement that the profile permits must be exercised.
+    No requirement must fail, and every requirement must be exercised, unless the service declares that it hides it.
     """
     return Difference(
         reasons_without_verdict=reasons_without_verdict(trial),
@@ -105,59 +115,80 @@ def difference_of_conforming_service(declared_service: DeclaredService, trial: T
 
 def reasons_without_verdict(trial: Trial) -> tuple[str, ...]:
     """The reasons why a trial says nothing about the service, such as "exit status 7". Empty if it says something."""
-    reasons = [f"exit status {trial.exit_status}"] if trial.exit_status not in _VERDICTS else []
-    reasons += [] if trial.requests else ["nothing was sent"]
+    reasons = []
+    if trial.exit_status not in _EXIT_STATUSES_WITH_A_VERDICT:
+        reasons.append(f"exit status {trial.exit_status}")
+    if not trial.requests:
+        reasons.append("nothing was sent")
     return (*reasons, *trial.errors)
 
 
 def _not_exercised(declared_service: DeclaredService, trial: Trial, tolerated: Collection[str]) -> frozenset[str]:
     """The requirements that the trial did not exercise although it should.
 
-    The service may hide some, and `tolerated` are those that the plain sandbox does not exercise, either. Requirements of
-    the level "not-shown" are left out, because not every service shows something to observe.
+    Three sorts of requirements are left out:
+
+    - requirements that the service declares to hide
+    - requirements in `tolerated`, which a trial of the plain sandbox does not exercise either
+    - requirements at the level "not-shown", because not every service shows something to observe
     """
-    observed_only = {requirement.id for requirement in requirements().values() if requirement.level == "not-shown"}
-    return frozenset(
-        id
-        for id in trial.not_exercised
-        if id not in tolerated and id not in observed_only and not declared_service.may_hide(id)
-    )
+    not_exercised = set()
+    for requirement_id in trial.not_exercised - set(tolerated):
+        is_only_observed = requirements()[requirement_id].level == "not-shown"
+        if not is_only_observed and not declared_service.may_hide(requirement_id):
+            not_exercised.add(requirement_id)
+    return frozenset(not_exercised)
 
 
 @cache
 def trial_of_plain_sandbox(environment: str, parallel: int | None = None, *, on_the_wire: bool = False) -> Trial:
-    """The trial of the plain sandbox in an environment, made once in each process."""
-    return try_over_http(Service(), environment, parallel) if on_the_wire else trial_by_replay(Service(), environment)
+    """The trial of the plain sandbox with the profile of this name. The first call in a process makes it.
+
+    With `on_the_wire`, it is made over sockets, where `parallel` is the number of requests that may be sent at once.
+    """
+    if on_the_wire:
+        return try_over_http(Service(), environment, parallel)
+    return trial_by_replay(Service(), environment)
 
 
 # -- the requirements and the rules are covered -------------------------------------------------------------------------
 
 
 def requirements_without_a_mutant(declared_services: Iterable[DeclaredService]) -> list[str]:
-    """The requirements at a failing level that no mutant breaks, although an exchange can show them."""
-    broken = set().union(
-        *(declared_service.fails for declared_service in declared_services if not declared_service.parallel)
-    )
-    required = [row for row in requirements().values() if row.level in FAILING_LEVELS and not row.untestable]
-    return [row.id for row in required if row.id not in broken]
+    """The requirements that none of these services breaks, although their deviation fails a run and a test can show it.
+
+    Parallel services do not count, because their faults show only while they get several requests at once.
+    """
+    broken: set[str] = set()
+    for declared_service in declared_services:
+        if not declared_service.parallel:
+            broken |= declared_service.fails
+    missing = []
+    for requirement in requirements().values():
+        must_be_broken = requirement.level in FAILING_LEVELS and not requirement.untestable
+        if must_be_broken and requirement.id not in broken:
+            missing.append(requirement.id)
+    return missing
 
 
 def declared_service_by_rule(declared_services: Iterable[DeclaredService]) -> dict[str, DeclaredService]:
-    """A service that breaks the rule, for each rule.
+    """For each rule (by the id of its requirement) a service that breaks it, chosen so that there are few services.
 
-    Few services in all: those whose trial is a replay and that break most rules come first. None is about parallel
-    requests.
+    Services come first whose trial is a replay, which is fast; among these, services that break many rules. Parallel
+    services are left out, because their faults show only while they get several requests at once.
     """
+    candidates = [declared_service for declared_service in declared_services if not declared_service.parallel]
+    candidates.sort(key=_order_of_choice)
     chosen: dict[str, DeclaredService] = {}
-    declared_services = [declared_service for declared_service in declared_services if not declared_service.parallel]
-    for declared_service in sorted(
-        declared_services,
-        key=lambda declared_service: (
-            not declared_service.gets_the_requests_of_the_sandbox,
-            -len(declared_service.fails | declared_service.warns),
-            declared_service.name,
-        ),
-    ):
-        for rule in (declared_service.fails | declared_service.warns) & set(RULES):
+    for declared_service in candidates:
+        broken = declared_service.fails | declared_service.warns
+        for rule in broken & set(RULES):
             chosen.setdefault(rule, declared_service)
     return chosen
+
+
+def _order_of_choice(declared_service: DeclaredService) -> tuple[bool, int, str]:
+    """Key by which services are sorted: a replay first, then the service that breaks most, then by name."""
+    is_slow = not declared_service.gets_the_requests_of_the_sandbox
+    number_of_broken_requirements = len(declared_service.fails | declared_service.warns)
+    return is_slow, -number_of_broken_requirements, declared_service.name

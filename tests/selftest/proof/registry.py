@@ -1,6 +1,7 @@
-"""The services of the proof, each declared with the verdicts that the suite must give them.
+"""The services of the proof. Each is declared with the verdicts that it must get from the suite.
 
-A mutant breaks requirements, a variant is right but different, and a borderline service gets warnings.
+A mutant is wrong on purpose and breaks requirements, a variant is right but unusual, and a borderline service gets
+warnings.
 """
 
 import sys
@@ -15,24 +16,28 @@ from environments.sandbox import Service
 ROOT = Path(__file__).parents[3]
 ServiceClass = type[Service]
 EXPECTED = ("warns", "hides", "environment", "slow", "parallel")
-"""What a declaration says of a service beside the requirements that fail."""
+"""Parameters of a declaration that are fields of `DeclaredService`, and no attributes of the class of the service."""
 REQUESTS_IN_FLIGHT = (1, 8)
-"""Requests in flight where that makes a difference: one, where none of these services differs, and the default."""
+"""Numbers of requests at once with which a parallel service is tried: 1, with which its fault does not show, and the
+default."""
 
 
 @dataclass(frozen=True)
 class DeclaredService:
-    """A service and what the suite must say of it.
+    """A service of the proof, and the verdicts that it must get from the suite.
 
-    `fails` are exactly the requirements that fail, `warns` those that warn. `hides` are patterns of requirements that
-    the service keeps from being exercised. `slow` services are left out of the default proof. A `parallel` service
-    differs from the sandbox only while several requests are in flight, so it is tried with each number of
-    REQUESTS_IN_FLIGHT.
+    | field | meaning |
+    |---|---|
+    | `fails`, `warns` | exactly the ids of the requirements that fail, and of those that warn |
+    | `hides` | ids, with `*` for any text, of requirements that a run cannot exercise against this service |
+    | `environment` | the name of the profile |
+    | `slow` | True if the service is left out of the default proof |
+    | `parallel` | True if it differs from the sandbox only while it gets several requests at once |
     """
 
     name: str
     service_class: Callable[[], Service]
-    """Makes the service."""
+    """The class of the service. A call of it makes the service."""
     description: str
     kind_of_change: str
     """What was changed in the sandbox to make the service, such as "masking" or "refusal body"."""
@@ -43,9 +48,10 @@ class DeclaredService:
     slow: bool = False
     parallel: bool = False
     declared_at: str = ""
-    """File and line."""
+    """The file that declares the service, and the line in it: "tests/selftest/proof/borderline.py:120"."""
 
     def __post_init__(self) -> None:
+        """Make sets of `fails` and `warns`, because a declaration may give them as tuples."""
         for name in ("fails", "warns"):
             object.__setattr__(self, name, frozenset(getattr(self, name)))
 
@@ -56,47 +62,62 @@ class DeclaredService:
 
     @property
     def on_the_wire(self) -> bool:
-        """True if only sockets show the difference: connections or framing."""
+        """True if the service differs from the sandbox only over sockets, such as in how it closes connections."""
         return getattr(self.service_class, "ON_THE_WIRE", False)
 
     @property
     def gets_the_requests_of_the_sandbox(self) -> bool:
-        """True if the service differs from the sandbox only in its answers, and no request depends on them, so that
-        its trial is a replay of the sandbox's requests. A key without an answer that it is registered is not
-        deleted, and an answer that cannot be read causes further requests, so such services are excluded.
+        """True if a run sends the same requests to this service as to the sandbox, so that a replay is enough.
+
+        Then the service differs from the sandbox only in answers that change no later request. Two sorts of services
+        say so of themselves, but are excluded:
+
+        - Services that hide `deletePixKey.*`: no key is deleted if no answer says that it was registered.
+        - Services with JSON that cannot be read, because a run then sends more requests.
         """
-        changes_requests = any(pattern.endswith(("deletePixKey.*", ".json")) for pattern in (*self.hides, *self.fails))
+        patterns = (*self.hides, *self.fails)
+        changes_requests = any(pattern.endswith(("deletePixKey.*", ".json")) for pattern in patterns)
         return getattr(self.service_class, "GETS_THE_REQUESTS_OF_THE_SANDBOX", False) and not changes_requests
 
     @property
     def shows(self) -> set[object]:
-        """What the proof shows with the service: that each requirement can be broken, and that its kind of
-        change can break requirements that end with these words, such as `type` or `exists`. A parallel service shows only
-        its kind of change.
+        """What the proof shows with this service. The default proof leaves out a service that shows nothing new.
+
+        It shows that each requirement which it declares can be broken. It also shows that its kind of change can break
+        requirements whose ids end like those: ("masking", {"masked", "partly"}). A parallel service shows only that its
+        kind of change is found.
         """
+        if self.parallel:
+            return {self.kind_of_change}
         declared = self.fails | self.warns
-        kinds = frozenset(requirement_id.rpartition(".")[2] for requirement_id in declared)
-        return {self.kind_of_change} if self.parallel else {(self.kind_of_change, kinds), *declared}
+        ends_of_ids = frozenset(requirement_id.rpartition(".")[2] for requirement_id in declared)
+        return {(self.kind_of_change, ends_of_ids), *declared}
 
     def may_hide(self, requirement_id: str) -> bool:
-        """True if the service may keep the requirement from being exercised."""
+        """True if the service declares (in `hides`) that a run cannot exercise the requirement against it."""
         return any(fnmatchcase(requirement_id, pattern) for pattern in self.hides)
 
 
 class Registry:
-    """Declared services by name. `lists` says what the ids of a declaration mean: requirements that fail, or that warn."""
+    """The declared services of one sort, such as the mutants, by name."""
 
     def __init__(self, lists: str) -> None:
+        """`lists` says what the requirements of a declaration do: "fails" or "warns"."""
         self.lists = lists
         self.declared_services: dict[str, DeclaredService] = {}
 
     def declare(
         self, kind_of_change: str, *requirements: str, **expected: Any
     ) -> Callable[[ServiceClass], ServiceClass]:
-        """A decorator that declares the class below; its docstring describes it. ValueError if the name is taken."""
-        declared_at = _declared_at()
+        """A decorator that declares a class as a service of the proof. Its name and docstring become those of the service.
+
+        `requirements` are the ids of the requirements that fail or warn. `expected` are further fields of
+        `DeclaredService`, such as `hides`. ValueError if another service has the same name.
+        """
+        declared_at = _place_of_declaration()
 
         def register(service_class: ServiceClass) -> ServiceClass:
+            """The class itself, after it was declared."""
             if service_class.__name__ in self.declared_services:
                 raise ValueError(f"two services are called {service_class.__name__}")
             self.declared_services[service_class.__name__] = DeclaredService(
@@ -110,46 +131,55 @@ class Registry:
     def derive(
         self, kind_of_change: str, name: str, text: str, base: ServiceClass, /, *requirements: str, **parts: Any
     ) -> ServiceClass:
-        """Declare a subclass of `base` with other attributes, under another name.
+        """Declare a service without writing a class: a subclass of `base` with this name and docstring. Returns it.
 
-        The expected verdicts are among the parts.
+        `parts` are attributes of the subclass, and also fields of `DeclaredService`, such as `hides` (see EXPECTED).
         """
         expected = {option: parts.pop(option) for option in EXPECTED if option in parts}
         subclass = type(name, (base,), {"__doc__": text, "__module__": base.__module__, **parts})
         return self.declare(kind_of_change, *requirements, **expected)(subclass)
 
     def chosen(self, *, exhaustive: bool, one_of_each_module: bool = False) -> list[DeclaredService]:
-        """All services; or without the slow ones, those that show something that none before them shows, or the
-        first one of each module.
+        """The services that a proof tries.
+
+        - `exhaustive`: all services.
+        - `one_of_each_module`: the first service of each module that is not slow.
+        - by default: each service that is not slow and shows something that no service before it shows (`shows`).
         """
         if exhaustive:
             return list(self.declared_services.values())
-        shown: set[object] = set()
+        shown_so_far: set[object] = set()
         chosen = []
         for declared_service in self.declared_services.values():
             shows: set[object] = {declared_service.module} if one_of_each_module else declared_service.shows
-            shows_more = not shows <= shown
-            if shows_more and not declared_service.slow:
+            shows_something_new = not shows <= shown_so_far
+            if shows_something_new and not declared_service.slow:
                 chosen.append(declared_service)
-                shown |= shows
+                shown_so_far |= shows
         return chosen
 
 
-def _declared_at() -> str:
-    """The file and line of the module, as it is imported, that leads to a declaration."""
+def _place_of_declaration() -> str:
+    """The file and the line that declare a service now, such as "tests/selftest/proof/borderline.py:120".
+
+    The line is in the top level of the module that is being imported. It may call functions that then declare.
+    """
     frame = sys._getframe()
     while frame.f_back and frame.f_code.co_name != "<module>":
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).relative_to(ROOT)}:{frame.f_lineno}"
 
 
-def ids_of_operation(operation: str, *rows: str) -> tuple[str, ...]:
-    """The ids, or patterns of ids, of an operation with these endings."""
-    return tuple(f"{operation}.{row}" for row in rows)
+def ids_of_operation(operation: str, *ends: str) -> tuple[str, ...]:
+    """The ids of requirements of an operation that end like this: "executePix.json" for ("executePix", "json").
+
+    An end may have `*` for any text. Then the result is a pattern of ids.
+    """
+    return tuple(f"{operation}.{end}" for end in ends)
 
 
 MUTANTS = Registry(lists="fails")
-"""Services that break the requirements they name, and no others; what is implied, or an example, warns."""
+"""Services that break exactly the requirements that they declare. The declared ones fail, and `warns` names others."""
 VARIANTS = Registry(lists="fails")
 """Services that conform, but differ from the sandbox. They show that nothing fails wrongly."""
 BORDERLINE = Registry(lists="warns")

@@ -1,7 +1,7 @@
 """The proof: every service with a fault is caught as it declares, and every conforming service passes.
 
-It also shows that the proof itself fails if it must. `pytest tests/selftest/proof/test_proof.py -p xdist -n 2`; a whole run
-writes reports/proof/.
+Other tests show that the proof itself fails if it must. `make proof` tries all services, and then writes
+reports/proof/summary.json. A trial is a run of the suite against one service.
 """
 
 import os
@@ -45,21 +45,25 @@ EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 BRIEF = os.environ.get("PIX_CASES") == "first"
 """True if one service of each module is enough, as in `make test`."""
 NUMBERS_IN_FLIGHT = REQUESTS_IN_FLIGHT if EXHAUSTIVE else (8,)
-"""Numbers of requests in flight with which a parallel service is tried."""
+"""Numbers of requests that may be sent at once, with which a parallel service is tried."""
 SERVICE_BY_RULE = declared_service_by_rule(
     [*MUTANTS.declared_services.values(), *BORDERLINE.declared_services.values()]
 )
 CHOSEN = {
     name: registry.chosen(exhaustive=EXHAUSTIVE, one_of_each_module=BRIEF) for name, registry in REGISTRIES.items()
 }
+"""By registry, the services that are tried."""
 NAMES_OF_CHOSEN = [declared_service.name for declared_service in chain.from_iterable(CHOSEN.values())]
 EMPTY_TRIAL = Trial(exit_status=0, results={}, requests=1, errors=())
+"""The result of a run without results."""
 SERVICES = list(chain.from_iterable(registry.declared_services.values() for registry in REGISTRIES.values()))
+"""All services of the proof."""
 REPLAYED = [
     declared_service
     for declared_service in SERVICES
     if EXHAUSTIVE and declared_service.gets_the_requests_of_the_sandbox
 ]
+"""Services whose trial is a replay of the requests that the sandbox got. Empty if not all services are tried."""
 EVERY_TENTH_REPLAYED = REPLAYED[::10]
 """Services whose replay is compared with a trial in memory. All 459 would take a tenth of the time of the proof."""
 FIRST_OF_EACH_MODULE = {
@@ -67,20 +71,26 @@ FIRST_OF_EACH_MODULE = {
     for declared_service in reversed(SERVICES)
     if EXHAUSTIVE and not declared_service.on_the_wire
 }
+"""By module, its first service: in the reversed list it comes last, and replaces the others of its module."""
 
 
 @pytest.fixture
 def send_to_summary(request: pytest.FixtureRequest):
-    """A function that sends the result of a service to the plugin that writes reports/proof/summary.json."""
+    """A function that adds the result of a service to the report of the test.
+
+    A plugin reads the reports of all tests, and writes reports/proof/summary.json.
+    """
 
     def send(registry: str, declared_service: DeclaredService, *, is_as_declared: bool) -> None:
+        """Add the result of this service. The result of the first service also names all services of the proof."""
+        is_first = declared_service.name == NAMES_OF_CHOSEN[0]
         value = {
             "name": declared_service.name,
             "registry": registry,
             "parallel": declared_service.parallel,
             "declared": sorted(declared_service.fails | declared_service.warns),
             "right": is_as_declared,
-            "expected": NAMES_OF_CHOSEN if EXHAUSTIVE and declared_service.name == NAMES_OF_CHOSEN[0] else [],
+            "expected": NAMES_OF_CHOSEN if EXHAUSTIVE and is_first else [],
         }
         request.node.user_properties.append((PROPERTY, value))
 
@@ -88,9 +98,9 @@ def send_to_summary(request: pytest.FixtureRequest):
 
 
 def _trial_of(declared_service: DeclaredService, parallel: int | None = None) -> Trial:
-    """A trial of the service in the fastest way that shows its difference from the sandbox.
+    """Try a service in the fastest way that shows its difference from the sandbox, and return the result.
 
-    `parallel` is the number of requests in flight. None is the default of the suite.
+    `parallel` is the number of requests that may be sent at once; None means the default of the suite.
     """
     service = declared_service.service_class()
     if declared_service.on_the_wire and parallel != 1:
@@ -107,36 +117,41 @@ def _trial_of(declared_service: DeclaredService, parallel: int | None = None) ->
 def differences_from_declared_verdicts(declared_service: DeclaredService) -> list[str]:
     """One line for each kind of difference between the verdicts that a service declares and those that it gets.
 
-    A parallel service is tried with each number of requests in flight.
+    Empty if there is no difference. A parallel service, whose fault shows only while it gets several requests at once,
+    is tried with several numbers of requests. Then a line begins with the number, such as "--parallel=8: ".
     """
     if not declared_service.parallel:
         return _difference(declared_service, None).lines()
-    difference_by_number = {number: _difference(declared_service, number) for number in NUMBERS_IN_FLIGHT}
-    return [
-        f"--parallel={number}: {line}"
-        for number, difference in difference_by_number.items()
-        for line in difference.lines()
-    ]
+    lines = []
+    for number in NUMBERS_IN_FLIGHT:
+        difference = _difference(declared_service, number)
+        lines += [f"--parallel={number}: {line}" for line in difference.lines()]
+    return lines
 
 
 def _difference(declared_service: DeclaredService, parallel: int | None) -> Difference:
-    """The difference between the verdicts that a service declares and those that it gets.
+    """Try a service, and return the difference between the verdicts that it declares and those that it gets.
 
     If a declared fault does not show, the service is tried again, up to three times in all: on a busy machine two
-    requests may not meet, or not share a connection.
+    requests may not meet, or not share a connection. `parallel` is the number of requests that may be sent at once.
     """
     for _ in range(3):
-        difference = _difference_of_trial(declared_service, parallel, _trial_of(declared_service, parallel))
+        trial = _trial_of(declared_service, parallel)
+        difference = _difference_of_trial(declared_service, parallel, trial)
         if not difference.missing:
             break
     return difference
 
 
 def _difference_of_trial(declared_service: DeclaredService, parallel: int | None, trial: Trial) -> Difference:
-    """The difference between the verdicts of a trial and those that its service declares."""
+    """The difference between the verdicts of a trial and those that its service declares.
+
+    `parallel` is the number of requests that could be sent at once in the trial; None means the default.
+    """
     if is_variant(declared_service):
         return difference_of_conforming_service(declared_service, trial)
-    on_the_wire = parallel != 1 and (declared_service.on_the_wire or declared_service.parallel)
+    needs_several_requests = declared_service.on_the_wire or declared_service.parallel
+    on_the_wire = needs_several_requests and parallel != 1
     plain_trial = trial_of_plain_sandbox(declared_service.environment, parallel, on_the_wire=on_the_wire)
     if declared_service.parallel and parallel == 1:
         return difference_with_one_request_at_a_time(declared_service, trial, plain_trial)
@@ -149,8 +164,8 @@ def is_variant(declared_service: DeclaredService) -> bool:
 
 
 def _verdicts(trial: Trial) -> dict[str, Verdict]:
-    """The verdict of each requirement in a trial, by its id."""
-    return {id: result.verdict for id, result in trial.results.items()}
+    """By the id of a requirement, its verdict in a trial."""
+    return {requirement_id: result.verdict for requirement_id, result in trial.results.items()}
 
 
 @pytest.mark.parametrize(
@@ -245,7 +260,10 @@ def test_a_run_over_http_gives_the_declared_verdicts(declared_service):
 
 
 def rules_by_service() -> dict[str, tuple[DeclaredService, frozenset[str]]]:
-    """Few services that together break every rule: by its name, each service with the rules that it breaks here."""
+    """Few services that together break every rule, by name, each with some of the rules that it breaks.
+
+    A rule is a function that judges one requirement. Each rule belongs to one service here.
+    """
     service_by_name = {declared_service.name: declared_service for declared_service in SERVICE_BY_RULE.values()}
     rules_by_name: dict[str, set[str]] = {name: set() for name in service_by_name}
     for rule, declared_service in SERVICE_BY_RULE.items():
@@ -377,7 +395,7 @@ def test_the_summary_is_written_if_every_service_was_tried(expected_services, is
     Each result has a list of the services that the proof is to try (`expected`). The list is empty if not all services
     of the proof are to be tried, so then no summary is written.
     """
-    monkeypatch.setattr(matrix, "SUMMARY", tmp_path / "summary.json")
+    monkeypatch.setattr(matrix, "SUMMARY", tmp_path / "summary.json")  # the file that the plugin writes
     result_of_service = {
         "name": "WithoutDigit", "registry": "mutants", "parallel": False, "declared": ["executePix.digit.present"], "right": True,
         "expected": expected_services,

@@ -1,5 +1,7 @@
 """Each requirement and each rule has a service in the proof that breaks it, also one that is added later."""
 
+from itertools import chain
+
 import pytest
 
 import tests.selftest.proof.borderline
@@ -11,6 +13,8 @@ from tests.selftest.proof.gate import declared_service_by_rule, requirements_wit
 from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS
 
 REGISTRIES = (MUTANTS, VARIANTS, BORDERLINE)
+SERVICES = list(chain.from_iterable(registry.declared_services.values() for registry in REGISTRIES))
+"""All services of the proof."""
 SERVICE_BY_RULE = declared_service_by_rule(
     [*MUTANTS.declared_services.values(), *BORDERLINE.declared_services.values()]
 )
@@ -20,6 +24,11 @@ REQUIREMENTS_THAT_MAY_WARN = ("registerPixKey.status", "deletePixKey.exists")
 service."""
 REQUIREMENTS_THAT_MAY_FAIL = ("executePix.id.matches", "registerPixKey.Key.matches")
 """Requirements at a warning level that fail if the value in an answer is that of another request."""
+
+
+def ids_at_levels(levels):
+    """The ids of all requirements at these levels, such as "documented"."""
+    return {requirement.id for requirement in requirements().values() if requirement.level in levels}
 
 
 def test_every_requirement_at_a_failing_level_has_a_mutant():
@@ -36,7 +45,7 @@ def test_every_rule_has_a_service_that_breaks_it():
     """For each rule (a function that judges one requirement) there is a service that breaks it on purpose."""
     missing = [rule for rule in RULES if rule not in SERVICE_BY_RULE]
 
-    assert not missing, f"no declared_service breaks: {', '.join(missing)}"
+    assert not missing, f"no service breaks: {', '.join(missing)}"
 
 
 def test_declared_failures_exist_and_may_fail():
@@ -45,15 +54,10 @@ def test_declared_failures_exist_and_may_fail():
     Two requirements at a warning level may fail, too, because an answer that belongs to another request is no small
     matter.
     """
-    declared_services = [service for registry in REGISTRIES for service in registry.declared_services.values()]
-    wrong_declarations = [
-        (service.name, id)
-        for service in declared_services
-        for id in service.fails - set(REQUIREMENTS_THAT_MAY_FAIL)
-        if id not in requirements() or requirements()[id].level not in LEVELS_THAT_FAIL
-    ]
+    may_fail = {*ids_at_levels(LEVELS_THAT_FAIL), *REQUIREMENTS_THAT_MAY_FAIL}
+    wrong_declarations = {service.name: service.fails - may_fail for service in SERVICES if service.fails - may_fail}
 
-    assert wrong_declarations == []
+    assert wrong_declarations == {}
     assert set(REQUIREMENTS_THAT_MAY_FAIL) <= set(requirements())
 
 
@@ -63,23 +67,17 @@ def test_declared_warnings_exist_and_may_warn():
     Two requirements at a failing level may warn, too, because what a list of keys shows may have another cause than
     the service.
     """
-    declared_services = [service for registry in REGISTRIES for service in registry.declared_services.values()]
-    wrong_declarations = [
-        (service.name, id)
-        for service in declared_services
-        for id in service.warns - set(REQUIREMENTS_THAT_MAY_WARN)
-        if id not in requirements() or requirements()[id].level not in LEVELS_THAT_WARN
-    ]
+    may_warn = {*ids_at_levels(LEVELS_THAT_WARN), *REQUIREMENTS_THAT_MAY_WARN}
+    wrong_declarations = {service.name: service.warns - may_warn for service in SERVICES if service.warns - may_warn}
 
-    assert wrong_declarations == []
+    assert wrong_declarations == {}
     assert set(REQUIREMENTS_THAT_MAY_WARN) <= set(requirements())
 
 
 def test_a_requirement_without_a_mutant_is_named():
-    """If no service breaks a requirement any more, the check of the proof names this requirement.
+    """If no mutant (a service that is wrong on purpose) breaks a requirement, this requirement is named.
 
-    Here the mutants, which are services that are wrong on purpose, that break `executePix.digit.present` are taken
-    away.
+    Here all mutants are taken away that break `executePix.digit.present`.
     """
     other_mutants = [
         mutant for mutant in MUTANTS.declared_services.values() if "executePix.digit.present" not in mutant.fails
@@ -90,21 +88,21 @@ def test_a_requirement_without_a_mutant_is_named():
 
 @pytest.mark.parametrize("registry", REGISTRIES, ids=["mutants", "variants", "borderline"])
 def test_the_default_choice_covers_every_kind_of_change_and_requirement(registry):
-    """By default the proof tries fewer services, but still one that breaks each requirement, and one of each kind of
-    fault.
+    """By default the proof tries few services. But together they break each requirement, and have each kind of change.
 
-    A kind of fault (`kind_of_change`) is what was changed in the sandbox to make the service, such as its masking.
-    Slow services are left out.
+    The kind of change is what was changed in the sandbox to make the service, such as its masking. Slow services are
+    left out.
     """
     chosen = registry.chosen(exhaustive=False)
     not_slow = [
         declared_service for declared_service in registry.declared_services.values() if not declared_service.slow
     ]
 
+    kinds_of_chosen = {declared_service.kind_of_change for declared_service in chosen}
+    all_kinds = {declared_service.kind_of_change for declared_service in not_slow}
+
     assert _requirements_broken_by(chosen) == _requirements_broken_by(not_slow)
-    assert {declared_service.kind_of_change for declared_service in chosen} >= {
-        declared_service.kind_of_change for declared_service in not_slow
-    }
+    assert kinds_of_chosen >= all_kinds
     assert len(chosen) < len(not_slow)
 
 

@@ -1,4 +1,4 @@
-"""Outside witnesses: tools that are not ours read the schema and the page, and make a service from the schema."""
+"""Tools of other projects (witnesses) agree with the suite: they check its schemas and its page, and are tested by it."""
 
 import os
 
@@ -18,9 +18,9 @@ pytestmark = [
 
 TOKEN = "a-token-for-prism"
 NO_TOKEN_IS_CHECKED = {"executePix.token.required", "registerPixKey.token.required"}
-"""Prism asks for a token and takes any."""
+"""Requirements that Prism, a tool that makes a service from a schema, breaks: it asks for a token, and accepts any."""
 ASKED_FOR_BY_PYTEST_HTML = 'Duplicate form control name "filter_checkbox"'
-"""The script of pytest-html finds its boxes by that name."""
+"""A fault of the page that the plugin pytest-html needs: its script finds several boxes by this one name."""
 
 
 def test_an_independent_linter_finds_nothing_in_the_schema():
@@ -34,10 +34,10 @@ def test_an_independent_linter_finds_nothing_in_the_schema():
 
 
 def test_an_independent_validator_finds_nothing_in_the_page():
-    """html-validate, a validator of others, finds no fault in report.html, although the answers on the page are
-    hostile.
+    """html-validate, a validator of others, finds no fault in report.html.
 
-    One fault of pytest-html is left out: its script needs two boxes with one name.
+    The service of that run put markup into its answers, which the page shows. One fault of the plugin pytest-html is
+    left out: its script needs several boxes with one name.
     """
     faults = validate(shared_run("failing").folder / "report.html")
 
@@ -58,9 +58,10 @@ def test_an_independent_compiler_takes_each_published_schema_alone(name):
 
 
 def test_random_answers_that_the_schema_allows_fail_in_nothing_else(tmp_path):
-    """A service that answers with random values of the OpenAPI schema fails only for two real faults of the tool Prism.
+    """A service whose answers are random values that the OpenAPI schema allows fails only for its two real faults.
 
-    Prism makes the service from the schema. It takes any token, and answers 500 to 20,000 nested arrays.
+    Prism, a tool of others, makes the service from the schema. It accepts any token, and answers 500 to a body of
+    20,000 nested arrays.
     """
     with prism(tmp_path / "prism.log", "--dynamic", "--seed", "1") as base_url:
         trial = try_target(base_url, TOKEN)
@@ -71,11 +72,10 @@ def test_random_answers_that_the_schema_allows_fail_in_nothing_else(tmp_path):
 
 
 def test_a_request_that_ends_the_service_is_named(tmp_path, monkeypatch):
-    """If a request ends the service, the report says that it is unreachable and names the request, and nothing fails
-    because of it.
+    """If a request makes the service crash, the report names the request, and says that the service is unreachable.
 
-    Prism, which makes a service from the OpenAPI schema, does not survive a path that is no UTF-8. It takes any
-    token, which fails.
+    No requirement fails because of the crash. Prism, a tool of others that makes a service from the OpenAPI schema,
+    crashes at a path that is no UTF-8. It accepts any token, which is a failure.
     """
     for name in ("PIX_SANDBOX_TOKEN", "PIX_TOKEN"):
         monkeypatch.setenv(name, TOKEN)
