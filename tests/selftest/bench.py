@@ -209,11 +209,11 @@ def lines_about_large_answers(shapes: Iterable[str]) -> Iterator[str]:
     yield "| every answer | coding | requests | CPU | memory | exit |"
     yield "|---" * 6 + "|"
     for shape in shapes:
-        for compresses in (False, True):
-            with large_service_process(shape, packs=compresses) as service:
+        for uses_gzip in (False, True):
+            with large_service_process(shape, uses_gzip=uses_gzip) as service:
                 run = measured_run_of_suite(service, seed=1)
                 requests = service.number_of_answers()
-            coding = "gzip" if compresses else "none"
+            coding = "gzip" if uses_gzip else "none"
             cells = (shape, coding, str(requests), f"{run.cpu:.1f} s", f"{run.megabytes:.0f} MB")
             yield f"| {' | '.join(cells)} | {run.status} |"
 

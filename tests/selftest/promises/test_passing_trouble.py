@@ -348,7 +348,7 @@ class EndsAtAKeyOfNull(SocketService):
         super().__init__()
         self.connections = set()
 
-    def greet(self, connection):
+    def is_ready_to_read(self, connection):
         self.connections.add(connection)
         return True
 

@@ -17,7 +17,7 @@ PERSONAL = {
     "branch": "7766",
     "message": "aluguel da rua do canario",
 }
-"""Facts about people that a service tells. The profile has none of them."""
+"""Facts about a person, which the service tells in its answers. The profile of the run has none of them."""
 JSON = "application/json"
 
 
@@ -44,54 +44,66 @@ def claims_of(credential: str) -> list[str]:
 
 
 class Echoes(SocketService):
-    """Repeats what a request has, and tells facts about people, wherever a response has room.
+    """Repeats the values of a request, and tells facts about a person (PERSONAL), wherever a response has room.
 
     It repeats the credential, the claims of a signed token, the path parameter and the body, in each usual encoding.
     """
 
     def answer(self, connection, request):
-        """Send an answer whose headers and body have the values of the request (`values`), encoded too (`forms`)."""
+        """Send an answer that has the values of the request in its headers and body.
+
+        `values` are these texts as they arrived, and `encoded_values` are the same texts in each usual encoding.
+        """
         credential = request.header("Authorization").rpartition(" ")[2]
         path_parameter = unquote(request.path.rpartition("/")[2])
         body_of_request = request.body.decode("utf-8", "replace")
         values = [credential, path_parameter, body_of_request, *claims_of(credential)]
-        forms = [form for value in values if value for form in encodings(value).values()]
-        status, media_type, body = self.status_type_and_body(values, forms)
+        encoded_values = []
+        for value in values:
+            if value:
+                encoded_values += encodings(value).values()
+        status, media_type, body = self.status_type_and_body(values, encoded_values)
         half = len(credential) // 2
         headers = [("Content-Type", media_type), ("X-First", credential[:half]), ("X-Second", credential[half:])]
-        headers += [(f"X-Echo-{number}", _in_a_header(form)) for number, form in enumerate(forms)]
+        headers += [(f"X-Echo-{number}", _as_header_value(text)) for number, text in enumerate(encoded_values)]
         headers += [("Location", f"/back?token={quote(credential)}&document={quote(PERSONAL['document'])}")]
         headers += [("Set-Cookie", f"session={credential}")]
         connection.sendall(response_bytes(Response(status, body.encode(), tuple(headers))))
 
-    def status_type_and_body(self, values, forms):
-        """The status, the media type and the body of an answer."""
-        people = {**PERSONAL, "Nested": [{"NAME": PERSONAL["name"], "Deep": {"Document": PERSONAL["document"]}}]}
-        return 200, JSON, json.dumps({"code": 0, "data": {**people, "error": " ".join(forms), "echo": values}})
+    def status_type_and_body(self, values, encoded_values):
+        """The status 200, the media type of JSON, and a body with all values and all facts about the person."""
+        person = {**PERSONAL, "Nested": [{"NAME": PERSONAL["name"], "Deep": {"Document": PERSONAL["document"]}}]}
+        data = {**person, "error": " ".join(encoded_values), "echo": values}
+        return 200, JSON, json.dumps({"code": 0, "data": data})
 
 
 class EchoesInTurn(Echoes):
-    """The same in plain text, in a page, in names of members, in a redirect, in broken JSON and in a media type."""
+    """Repeats the values of a request, and tells facts about a person, in six ways, each time in the next one.
 
-    def status_type_and_body(self, values, forms):
+    The values are in plain text, in an HTML page, in names of members, in a redirect, in broken JSON and in a media type.
+    """
+
+    def status_type_and_body(self, values, encoded_values):
         """The status, the media type and the body of an answer: each time the next of six ways."""
-        _, _, json_with_everything = super().status_type_and_body(values, forms)
+        _, _, json_with_everything = super().status_type_and_body(values, encoded_values)
         name, document = PERSONAL["name"], PERSONAL["document"]
         trace = f"Traceback (most recent call last): CPF {document}, name={name}"
-        rows = "".join(f"<p title='{html.escape(form)}'>{html.escape(form)}</p>" for form in forms)
-        values_as_names = {text: {"balance": 1} for text in (*forms, *values, *PERSONAL.values())}
+        html_texts = [html.escape(text) for text in encoded_values]
+        paragraphs = "".join(f"<p title='{text}'>{text}</p>" for text in html_texts)
+        values_as_names = {text: {"balance": 1} for text in (*encoded_values, *values, *PERSONAL.values())}
         members = {"accounts": values_as_names, **{value: [values_as_names] for value in values}}
+        value_of_this_turn = values[len(self.received) % 2] or "json"
         ways = (
-            (500, "text/plain", "\n".join([trace, *forms])),
-            (404, "text/html", f"<html><name>{name}</name>{document}{rows}</html>"),
+            (500, "text/plain", "\n".join([trace, *encoded_values])),
+            (404, "text/html", f"<html><name>{name}</name>{document}{paragraphs}</html>"),
             (200, JSON, json.dumps({"code": 0, "data": members, **PERSONAL})),
             (302, JSON, json_with_everything),
             (200, JSON, json_with_everything[:-20]),
-            (422, f"application/{_in_a_header(values[len(self.received) % 2] or 'json')}", "{}"),
+            (422, f"application/{_as_header_value(value_of_this_turn)}", "{}"),
         )
         return ways[len(self.received) % len(ways)]
 
 
-def _in_a_header(form: str) -> str:
+def _as_header_value(text: str) -> str:
     """The text as a header can have it: on one line, and at most 4,000 characters."""
-    return form.replace("\r", " ").replace("\n", " ")[:4000]
+    return text.replace("\r", " ").replace("\n", " ")[:4000]

@@ -27,51 +27,60 @@ ROOT = Path(__file__).parents[3]
 def run_pytest(arguments: list[str], environment: dict[str, str], stdout: str = "") -> tuple[int, str, float]:
     """Run `python -m pytest` with these arguments and variables, in the checkout, to its end.
 
-    Returns its exit status, what it printed, and its peak memory in MB. `stdout` is a file that takes its output, such as
-    /dev/full. What goes there is not returned.
+    Returns its exit status, its output (stdout and then stderr), and its peak memory in MB. `stdout` is a file that takes
+    the place of stdout, such as /dev/full. The output that goes to this file is not returned.
     """
-    server = _server()
+    forking_process = _forking_process()
     with tempfile.TemporaryDirectory() as folder:
-        printed = [Path(folder, name) for name in ("stdout", "stderr")]
-        paths_of_output = [stdout or str(printed[0]), str(printed[1])]
-        print(json.dumps([arguments, environment, paths_of_output]), file=server.stdin, flush=True)
-        exit_status, peak_kb = json.loads(server.stdout.readline())
-        output = "".join(path.read_text(errors="replace") for path in printed if path.exists())
+        stdout_file, stderr_file = Path(folder, "stdout"), Path(folder, "stderr")
+        paths_of_output = [stdout or str(stdout_file), str(stderr_file)]
+        print(json.dumps([arguments, environment, paths_of_output]), file=forking_process.stdin, flush=True)
+        exit_status, peak_kb = json.loads(forking_process.stdout.readline())
+        output = ""
+        for file in (stdout_file, stderr_file):
+            if file.exists():
+                output += file.read_text(errors="replace")
     return exit_status, output, peak_kb / 1024
 
 
 @cache
-def _server() -> Popen[str]:
+def _forking_process() -> Popen[str]:
     """The process from which runs are forked, started once. It ends with this process."""
-    server = Popen([sys.executable, "-m", __name__], cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)
-    atexit.register(server.communicate)
-    return server
+    process = Popen([sys.executable, "-m", __name__], cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)
+    atexit.register(process.communicate)
+    return process
 
 
-def serve() -> None:
-    """Fork a process for each line of stdin, and answer with its exit status and its peak memory in KiB."""
+def fork_runs() -> None:
+    """Fork a process for each line of stdin, and print its exit status and its peak memory in KiB.
+
+    A line is JSON with the arguments of `_become_pytest`. Before the first line is read, one short run imports all modules.
+    """
     with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as folder:
-        once = ["-k", "listAccounts.status", f"--report-dir={folder}", "-p", "no:cacheprovider"]
-        pytest.main([*once, str(ROOT / "tests" / "conformance")])
-    importlib.import_module("tests.traffic.drawing.cases")  # a run that has it draws without another process
+        options_of_short_run = ["-k", "listAccounts.status", f"--report-dir={folder}", "-p", "no:cacheprovider"]
+        pytest.main([*options_of_short_run, str(ROOT / "tests" / "conformance")])
+    # a run that has imported this module draws requests itself; otherwise it starts another process for that
+    importlib.import_module("tests.traffic.drawing.cases")
     gc.collect()
     gc.freeze()
     for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
+        process_id = os.fork()
+        is_forked_process = process_id == 0
+        if is_forked_process:
             _become_pytest(*json.loads(line))
-        _, status, usage = os.wait4(child, 0)
+        _, status, usage = os.wait4(process_id, 0)
         print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss]), flush=True)
 
 
 def _become_pytest(arguments: list[str], environment: dict[str, str], paths_of_output: list[str]) -> None:
     """Run pytest in this forked process, with these variables, and end the process with its exit status.
 
-    stdin is empty. stdout and stderr go to these two files.
+    stdin is empty. stdout and stderr go to the two files in `paths_of_output`.
     """
     os.environ.clear()
     os.environ.update(environment)
-    for descriptor, path in enumerate((os.devnull, *paths_of_output)):
+    stdout, stderr = paths_of_output
+    for descriptor, path in ((0, os.devnull), (1, stdout), (2, stderr)):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), descriptor)
     guard_output()
     sys.argv = ["pytest", *arguments]
@@ -79,4 +88,4 @@ def _become_pytest(arguments: list[str], environment: dict[str, str], paths_of_o
 
 
 if __name__ == "__main__":
-    serve()
+    fork_runs()

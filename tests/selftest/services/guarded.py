@@ -27,15 +27,18 @@ class SilentConnections:
 
     def attempt(self, sending):
         """The answer to a request that the door let pass. Keeps its body if it would change something."""
-        if sending.request.method != "GET":
+        would_change_something = sending.request.method != "GET"
+        if would_change_something:
             self.sent_bodies.append(sending.plain_request.body)
-        return Response(200, (), json.dumps({"code": 0, "data": {"keys": []}}).encode())
+        empty_list = {"code": 0, "data": {"keys": []}}
+        return Response(200, (), json.dumps(empty_list).encode())
 
     def connect(self, base_url):
+        """Connect to nothing. The empty text says that no trouble was met."""
         return ""
 
     def close(self):
-        pass
+        """Do nothing, because nothing was opened."""
 
 
 class GuardedDoor:
@@ -47,15 +50,15 @@ class GuardedDoor:
     """
 
     def __init__(self, folder, *, is_sandbox=False, **changes):
-        changes = {
+        settings = {
             "allow": ALLOWED,
             "requests": BODIES,
             "transactions": None,
             "accounts": [OWN_ACCOUNT, "ac/2"],
             **changes,
         }
-        make_profile = profile_of_sandbox if is_sandbox else profile_of_bank
-        profile = make_profile(folder, **changes)
+        profile_of_target = profile_of_sandbox if is_sandbox else profile_of_bank
+        profile = profile_of_target(folder, **settings)
         self.profile = replace(profile, limits=replace(profile.limits, transfers=100))
         self._connections = SilentConnections()
         self._door = open_door_for_plan(self.profile, "a token", self._connections, codes_to_resend=())
@@ -73,5 +76,5 @@ class GuardedDoor:
 
     @property
     def keys(self):
-        """The keys of the run."""
+        """The keys that the run registered or may use (environments/door/run_keys.py)."""
         return self._door.keys

@@ -45,19 +45,28 @@ TEXTS = (
     ),
     json_answer_bytes(json.dumps({"code": 0, "data": {f"field{number}": number for number in range(5_000)}}).encode()),
 )
-"""Deep nesting, long numbers, halves of surrogate pairs, NUL, escape sequences, many fields."""
+"""Answers with deep nesting, long numbers, halves of surrogate pairs, NUL, escape sequences and many fields."""
+
+
+def do_nothing(connection):
+    """Leave the connection as it is."""
 
 
 class GivesOneAnswerToEverything(SocketService):
-    """Gives the same answer to every request, and then calls `then` with the connection, such as `drip_bytes`."""
+    """Gives the same answer to every request, and then calls `act_after_answer` with the connection.
 
-    def __init__(self, answer_bytes, then=lambda connection: None):
+    That is a function such as `drip_bytes`.
+    """
+
+    def __init__(self, answer_bytes, act_after_answer=do_nothing):
         super().__init__()
-        self.answer_bytes, self.then = answer_bytes, then
+        self.answer_bytes = answer_bytes
+        self.act_after_answer = act_after_answer
 
     def answer(self, connection, request):
+        """Send the answer, and do what is to be done after it."""
         connection.sendall(self.answer_bytes)
-        self.then(connection)
+        self.act_after_answer(connection)
 
 
 class AnswersInHostileWays(SocketService):
@@ -71,8 +80,8 @@ class AnswersInHostileWays(SocketService):
     def answer(self, connection, request):
         """Send the answer of the sandbox, or the next hostile answer."""
         number_of_request = len(self.received)
-        is_second = number_of_request % 2 == 1
-        if is_second or has_real_code(request.path):
+        is_every_second_request = number_of_request % 2 == 1
+        if is_every_second_request or has_real_code(request.path):
             super().answer(connection, request)
         else:
             number_of_answer = number_of_request // 2

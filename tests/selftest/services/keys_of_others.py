@@ -10,7 +10,7 @@ from tests.selftest.services.running import TOKEN_VARIABLES
 
 ACCOUNT, OTHER_ACCOUNT = "ac-0001", "ac-0002"
 EMAIL, PHONE, CPF = "mae@cliente.example", "+5511987654321", "52998224725"
-OF_THE_CUSTOMER = {"EMAIL": EMAIL, "PHONE": PHONE, "CPF": CPF}
+KEYS_OF_CUSTOMER = {"EMAIL": EMAIL, "PHONE": PHONE, "CPF": CPF}
 OLD_RANDOM = "c0ffee00-0001-4000-8000-00000000000a"
 
 
@@ -20,7 +20,7 @@ class HoldsKeysOfACustomer(Service):
     def __init__(self) -> None:
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
         self.received = []
-        with_keys(self, **OF_THE_CUSTOMER)
+        with_keys(self, **KEYS_OF_CUSTOMER)
         self.keys_at_first = self.keys_held()
 
     def respond(self, request):
@@ -48,10 +48,10 @@ class DeletesTheOldest(HoldsKeysOfACustomer):
     """Deletes the oldest key of the account, whatever key a deletion names."""
 
     def remove(self, ledger, account_id, value):
-        """Delete the oldest key. The deletion succeeds even if the account has no key."""
-        keys = ledger.keys(account_id)
-        if keys:
-            ledger.remove_key(keys[0])
+        """Delete the oldest key, whatever key `value` names. The deletion succeeds even if the account has no key."""
+        keys_from_oldest = ledger.keys(account_id)
+        if keys_from_oldest:
+            ledger.remove_key(keys_from_oldest[0])
 
 
 class DeletesTheOldestForAnyAccount(DeletesTheOldest):
@@ -91,6 +91,7 @@ class DeletesAtTheOtherAccountToo(HoldsKeysOfTwoAccounts):
     """Deletes the named key, and with it the oldest key of the other account."""
 
     def remove(self, ledger, account_id, value):
+        """Delete the key `value`, and the oldest key of OTHER_ACCOUNT."""
         super().remove(ledger, account_id, value)
         keys_of_other_account = ledger.keys(OTHER_ACCOUNT)
         if keys_of_other_account:
@@ -128,24 +129,27 @@ class NeverDeletes(HoldsKeysOfACustomer):
 
 
 class ShowsNumbersInAForm(HoldsKeysOfACustomer):
-    """Its list shows phone numbers as `form` writes them. A key that is registered already is registered once more."""
+    """Its list shows a phone number as the function `written_number` writes it, for example "(11) 98765-4321".
 
-    def __init__(self, form) -> None:
+    The registration of a key that is registered already succeeds, too.
+    """
+
+    def __init__(self, written_number) -> None:
         super().__init__()
-        self.form = form
+        self.written_number = written_number
 
     def register(self, ledger, account_id, key_type, value):
-        """Register a key. The registration of a key that is registered already succeeds, too."""
+        """Register a key. If the key is registered already, this succeeds and changes nothing."""
         registered_key = ledger.key(value)
         if registered_key is not None:
-            return Registration(1, registered_key, False, True)
+            return Registration(number=1, key=registered_key, made=False, accepted=True)
         return super().register(ledger, account_id, key_type, value)
 
     def key_result(self, key):
-        """A key as the list shows it."""
+        """A key as the list shows it: a phone number in the other form, and any other key as the sandbox shows it."""
         result = super().key_result(key)
         if key.type == "PHONE":
-            result["pixKey"] = self.form(key.key)
+            result["pixKey"] = self.written_number(key.key)
         return result
 
 
@@ -163,7 +167,7 @@ PHONE_FORMS = {
     "masked": lambda key: f"{key[:3]}*******{key[-4:]}",
     "the last four": lambda key: f"…{key[-4:]}",
 }
-"""Ways to write the phone number of a key."""
+"""Functions that write the phone number of a key in another form: {"a URI": "+5511987654321" -> "tel:+5511987654321"}."""
 
 
 class TheCustomerUsesTheApp(HoldsKeysOfACustomer):
@@ -174,12 +178,13 @@ class TheCustomerUsesTheApp(HoldsKeysOfACustomer):
         self.random_keys_of_customer = set()
 
     def register(self, ledger, account_id, key_type, value):
-        """Register a key. The registration of a RANDOM key succeeds, and the account has that of the customer instead."""
+        """Register a key. The registration of a RANDOM key succeeds, but the account gets only the customer's own one."""
         if key_type == "RANDOM":
             key_of_customer = Key(str(uuid.uuid4()), key_type, account_id)
             self.random_keys_of_customer.add(key_of_customer.key)
             ledger.add_key(key_of_customer)
-            return Registration(1, key_of_customer, True, True)  # an account has only one RANDOM key
+            # the answer shows this key to the run, too, because an account has only one RANDOM key
+            return Registration(number=1, key=key_of_customer, made=True, accepted=True)
         return super().register(ledger, account_id, key_type, value)
 
     @property
@@ -189,56 +194,70 @@ class TheCustomerUsesTheApp(HoldsKeysOfACustomer):
 
 
 class GivesAnOldRandomKey(HoldsKeysOfACustomer):
-    """Answers a RANDOM registration with the key that the account has had for long.
+    """Answers a RANDOM registration with the RANDOM key that the account has had for long.
 
-    Its list shows the last `LISTED` keys.
+    Its list shows only the keys that were used last, as many as `NUMBER_OF_LISTED_KEYS`.
     """
 
-    LISTED = 100
+    NUMBER_OF_LISTED_KEYS = 100
 
     def __init__(self) -> None:
         super().__init__()
         with self.database.transaction() as ledger:
             ledger.add_key(Key(OLD_RANDOM, "RANDOM", ACCOUNT))
-        self.used, self.keys_at_first = [OLD_RANDOM, EMAIL, CPF], self.keys_held()
+        self.keys_at_first = self.keys_held()
+        self.keys_by_last_use = [OLD_RANDOM, EMAIL, CPF]
 
     def register(self, ledger, account_id, key_type, value):
-        """Register a key. The registration of a RANDOM key succeeds with the old one."""
+        """Register a key. The registration of a RANDOM key succeeds, and its answer has the old RANDOM key."""
         if key_type == "RANDOM":
             self._note_use(OLD_RANDOM)
-            return Registration(1, Key(OLD_RANDOM, key_type, account_id), False, True)
+            old_key = Key(OLD_RANDOM, key_type, account_id)
+            return Registration(number=1, key=old_key, made=False, accepted=True)
         registration = super().register(ledger, account_id, key_type, value)
         self._note_use(registration.key.key)
         return registration
 
     def list_pix_keys(self, request, account_id):
-        """The list of the LISTED keys that were used last, in the order of their last use."""
+        """The list of the keys that were used last, at most NUMBER_OF_LISTED_KEYS. The key of the last use is at its end."""
         keys = super().list_pix_keys(request, account_id)["keys"]
-        keys.sort(key=lambda key: self.used.index(key["pixKey"]) if key["pixKey"] in self.used else -1)
-        return {"keys": keys[-self.LISTED :]}
+        keys.sort(key=self._place_of_last_use)
+        return {"keys": keys[-self.NUMBER_OF_LISTED_KEYS :]}
+
+    def _place_of_last_use(self, listed_key):
+        """The place of a key in the order of last uses, from 0. It is -1 if the key was never used."""
+        key = listed_key["pixKey"]
+        if key not in self.keys_by_last_use:
+            return -1
+        return self.keys_by_last_use.index(key)
 
     def _note_use(self, key):
-        """Make the key the last one of the keys that were used."""
-        if key in self.used:
-            self.used.remove(key)
-        self.used.append(key)
+        """Put a key at the end of the order of last uses."""
+        if key in self.keys_by_last_use:
+            self.keys_by_last_use.remove(key)
+        self.keys_by_last_use.append(key)
 
 
 class ListsTheTwoUsedLast(GivesAnOldRandomKey):
     """Shows no more than the two keys that were used last."""
 
-    LISTED = 2
+    NUMBER_OF_LISTED_KEYS = 2
 
 
 class RegistersAtTheAccountOfTheToken(HoldsKeysOfACustomer):
     """Registers every key at the first account, to which the token belongs, and answers 400 if the path names another."""
 
     def register_pix_key(self, request, account_id):
-        """Register a key at ACCOUNT, whatever account the path names. Raises Refusal afterwards if it is another one."""
+        """Register a key at ACCOUNT, whatever account the path names. Raises Refusal afterwards if it names another account.
+
+        A key that is empty or no text is not registered. Nor is a key with half a surrogate pair, which the database cannot
+        store.
+        """
         body = self.read_json(request, "registerPixKey")
         key = body.get("pixKey")
-        has_half_a_surrogate_pair = isinstance(key, str) and re.search("[\ud800-\udfff]", key) is not None
-        if isinstance(key, str) and key and not has_half_a_surrogate_pair:
+        is_text = isinstance(key, str) and key != ""
+        has_half_a_surrogate_pair = is_text and re.search("[\ud800-\udfff]", key) is not None
+        if is_text and not has_half_a_surrogate_pair:
             with self.database.transaction() as ledger:
                 if ledger.key(key) is None:
                     ledger.add_key(Key(key, "EMAIL", ACCOUNT))
@@ -248,10 +267,10 @@ class RegistersAtTheAccountOfTheToken(HoldsKeysOfACustomer):
 
 
 class CutsKeys(RegistersAtTheAccountOfTheToken):
-    """The same, and of a key it keeps only the first 40 characters, without those that cannot be printed."""
+    """Registers every key at the first account, too. It keeps the first 40 characters of a key, without control characters."""
 
     def read_json(self, request, operation):
-        """The members of a body, in which the key is cut."""
+        """The members of a body, whose key has at most 40 characters and no control characters."""
         body = dict(super().read_json(request, operation))
         if isinstance(body.get("pixKey"), str):
             body["pixKey"] = re.sub(r"[\x00-\x1f]", "", body["pixKey"])[:40]
@@ -262,19 +281,24 @@ class RegistersInAMinute(HoldsKeysOfACustomer):
     """Accepts a registration at once and carries it out a minute later, so no list of the run shows the key."""
 
     def register(self, ledger, account_id, key_type, value):
-        """A registration that is accepted, and whose key is not kept."""
+        """A registration that is accepted. Its key is not added to the account.
+
+        If the request has no key, the service makes one.
+        """
         is_made_by_service = not value
-        key = Key(value or str(uuid.uuid4()), key_type, account_id)
-        return Registration(1, key, is_made_by_service, True)
+        key_text = str(uuid.uuid4()) if is_made_by_service else value
+        key = Key(key_text, key_type, account_id)
+        return Registration(number=1, key=key, made=is_made_by_service, accepted=True)
 
     def remove(self, ledger, account_id, value):
         """Do nothing. The answer to the deletion is a success."""
 
 
 class RegistersInAMinuteWithoutAResult(RegistersInAMinute):
-    """The same, and it answers a registration with an empty object in the place of the result."""
+    """Accepts a registration, too, without a key in any list. The result in its answer is an empty object."""
 
     def register_pix_key(self, request, account_id):
+        """Check and accept a registration. The result is an empty object."""
         super().register_pix_key(request, account_id)
         return {}
 
@@ -287,6 +311,7 @@ class ShowsOnePage(HoldsKeysOfACustomer):
         self.members_about_pages = members_about_pages
 
     def list_pix_keys(self, request, account_id):
+        """The first page of the list: one key, and the members that say that there are more pages."""
         keys = super().list_pix_keys(request, account_id)["keys"]
         return {"keys": keys[:1], **self.members_about_pages}
 

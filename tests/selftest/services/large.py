@@ -23,12 +23,14 @@ def _with_member_x(value: bytes) -> bytes:
     return _HEAD + b', "x": ' + value + b"}}"
 
 
-def _array(item: bytes, most: int) -> bytes:
-    return b"[" + b",".join([item] * most) + b"]"
+def _array(item: bytes, length: int) -> bytes:
+    """A JSON array that has the same item again and again: `[1,1,1]`."""
+    return b"[" + b",".join([item] * length) + b"]"
 
 
-def _members(number: int) -> bytes:
-    return _HEAD + b"".join(b', "member%d": %d' % (place, place) for place in range(number)) + b"}}"
+def _members(count: int) -> bytes:
+    """An execution result with this number of further members: `"member0": 0, "member1": 1`."""
+    return _HEAD + b"".join(b', "member%d": %d' % (number, number) for number in range(count)) + b"}}"
 
 
 SHAPES: dict[str, Callable[[], bytes]] = {
@@ -53,6 +55,7 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "1 header of 60,000 bytes": lambda: _HEAD + b"}}",
     "1,000 headers": lambda: _HEAD + b"}}",
 }
+"""By its name, a function that makes the body of an answer."""
 NEVER_THE_SAME = "never the same"
 """Each answer of a shape with these words in its name has another member at its end."""
 _HEADERS = {
@@ -65,44 +68,48 @@ _HEADERS = {
 
 
 class GivesOneLargeAnswer(Service):
-    """Gives the answer of this shape to every request, compressed with gzip if `packs`."""
+    """Gives the answer of this shape, a name in SHAPES, to every request. With `uses_gzip` its body is compressed."""
 
-    def __init__(self, shape: str, *, packs: bool) -> None:
+    def __init__(self, shape: str, *, uses_gzip: bool) -> None:
         super().__init__()
         self._body = SHAPES[shape]()
-        self._varies = NEVER_THE_SAME in shape
-        self._packs = packs
+        self._is_never_the_same = NEVER_THE_SAME in shape
+        self._uses_gzip = uses_gzip
         number_of_headers, length = _HEADERS.get(shape, (0, 0))
         headers = [(f"X-Header-{number}", "x" * length) for number in range(number_of_headers)]
         headers.append(("Content-Type", "application/json"))
-        if packs:
+        if uses_gzip:
             headers.append(("Content-Encoding", "gzip"))
-        self._response = Response(200, self._packed(self._body), tuple(headers))
+        self._response = Response(200, self._encoded(self._body), tuple(headers))
         self.answered = 0
         self._guard = Lock()
 
-    def _packed(self, body: bytes) -> bytes:
-        return gzip.compress(body) if self._packs else body
+    def _encoded(self, body: bytes) -> bytes:
+        """The body as it is sent: compressed, or as it is."""
+        return gzip.compress(body) if self._uses_gzip else body
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
-        """The large answer. If it is never the same, it has the number of the request at its end."""
+        """The large answer. If no two answers are to be the same, it has the number of the request at its end."""
         with self._guard:
             self.answered += 1
             number = self.answered
-        if not self._varies:
+        if not self._is_never_the_same:
             return self._response
         body = self._body.removesuffix(b"}}") + b', "number": %d}}' % number
-        return replace(self._response, body=self._packed(body))
+        return replace(self._response, body=self._encoded(body))
 
 
-def large_service_process(shape: str, *, packs: bool) -> AbstractContextManager[ServiceProcess]:
-    """Serve answers of this shape in a process of its own."""
-    return service_process(_serve, shape, packs)
+def large_service_process(shape: str, *, uses_gzip: bool) -> AbstractContextManager[ServiceProcess]:
+    """A service in a process of its own that gives answers of this shape. It ends with the `with` block."""
+    return service_process(_serve, shape, uses_gzip)
 
 
-def _serve(pipe: Connection, shape: str, packs: bool) -> None:
-    """Serve in the other process: send address and token, and then the number of answers whenever it is asked for."""
-    service = GivesOneLargeAnswer(shape, packs=packs)
+def _serve(pipe: Connection, shape: str, uses_gzip: bool) -> None:
+    """Run the service in this process, and tell the other end of the pipe about it.
+
+    The address and the token are sent first. After that, the number of answers is sent for each message that arrives.
+    """
+    service = GivesOneLargeAnswer(shape, uses_gzip=uses_gzip)
     with Server(service) as server:
         pipe.send((server.base_url, service.token))
         while pipe.recv():

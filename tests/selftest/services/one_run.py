@@ -1,4 +1,4 @@
-"""Runs in this process: one whose requests a test sends by hand, and whole ones against a service in memory."""
+"""Runs of the suite in this process: a run whose requests a test sends by hand, and whole runs against a service in memory."""
 
 import json
 import math
@@ -36,25 +36,32 @@ from tests.traffic.execution import execute
 from tests.traffic.scenario import Traffic
 
 CODE, OTHER_CODE = "SBX-PHONE-1", "SBX-EMAIL-1"
+"""Transaction codes that the sandbox knows. An execution of such a code moves money."""
 HOW_TO_PREPARE = {
     "operation": "createPix",
     "json": {"account": "ac-0001", "pixKey": "+5511955500101", "value": 10.5},
     "code_at": "/data/transactionId",
     "count": 1,
 }
+"""The setting `transactions.prepare` of a profile: how the run prepares a transfer, and where its code is in the answer."""
 UNUSED_ADDRESS = "http://127.0.0.1:1"
 """The address of profiles for services in memory. Nothing listens there."""
 TARGETED_TESTS, GENERATED_TESTS, ALL_TESTS = (False,), (True,), (False, True)
-"""Which tests a whole run has: those with True for `is_generated` judge generated traffic, the others targeted requests."""
+"""Which tests a whole run has: True stands for tests that judge generated traffic, and False for tests that judge targeted
+requests."""
 ALL_PERMISSIONS = frozenset(operation.permission for operation in operations().values()) | {"fuzz"}
 
 
 class ManualRun:
-    """A run whose requests a test sends one by one: its door, its client, its secrets and its journal.
+    """A run whose requests a test sends one by one, with `client.send` or `execute`.
 
-    With `has_journal` a later run in the same folder reads the journal. With `proxied` the service is the proxy that
-    another target is reached through. A request is cut as soon as the service sets its event `silent`. `pix_keys` are the
-    keys of the profile, `clock` gives the seconds that limits.duration counts, and `limits` are other limits of the profile.
+    Every request goes through `door`, which refuses what could do harm. The journal is the file of the transaction codes
+    that runs sent. A later run in the same folder reads it, so a run with `has_journal=False` has none.
+
+    - With `proxied` the service is a proxy, through which another target is reached.
+    - A request on the wire is cut off as soon as the service sets its event `silent`.
+    - `pix_keys` are the keys of the profile, and `limits` are limits of the profile.
+    - `clock` gives the seconds that limits.duration counts.
     """
 
     def __init__(
@@ -90,10 +97,11 @@ class ManualRun:
     def outcomes_in_journal(self):
         """The outcomes in the journal of codes that were sent with the valid token, such as `sent` and `success`."""
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
-        return [event for event in events if event in list(Outcome) and event not in NEVER_SENT_WITH_VALID_TOKEN]
+        outcomes = set(Outcome) - set(NEVER_SENT_WITH_VALID_TOKEN)
+        return [event for event in events if event in outcomes]
 
     def execute_all(self, profile: Profile, *, simultaneous_executions=False) -> Log:
-        """Send everything that a run sends to executePix, after the transfers that it prepares. Returns the log.
+        """Prepare transfers, and send everything that a run sends to executePix. Returns the exchanges (the log).
 
         With `simultaneous_executions` two executions are also sent at the same moment. A run sends them only if
         executePix.id.matches is selected, because their answers, if mixed up, show the id of the other transfer.
@@ -108,26 +116,38 @@ class ManualRun:
 
 
 def started_journal(folder, *, run="another", **options) -> Journal:
-    """The journal of this folder. If there is none, it is started as with --new-journal."""
+    """The journal of this folder, a file of the transaction codes that runs sent. If there is none, it is started.
+
+    Only its absence together with that of its key (journal.key) counts, because the key is left if somebody deletes the
+    journal.
+    """
     path = folder / "journal.jsonl"
     journal = Journal(path, DigestKey(folder / "journal.key"), run=run, **options)
-    if folder.is_dir() and not path.exists() and not path.with_suffix(".key").exists():
+    was_never_started = not path.exists() and not path.with_suffix(".key").exists()
+    if folder.is_dir() and was_never_started:
         journal.start()
     return journal
 
 
 def profile_with_codes(folder, codes=(CODE, OTHER_CODE), *, prepare=None, executions=5) -> Profile:
-    """The profile of the sandbox with these codes."""
-    transactions = {"codes": list(codes), **({"prepare": prepare} if prepare else {})}
+    """A profile (the settings of a run) for a sandbox, with these transaction codes.
+
+    `prepare` says how the run prepares transfers itself, such as HOW_TO_PREPARE. `executions` is the greatest number of
+    executions.
+    """
+    transactions = {"codes": list(codes)}
+    if prepare:
+        transactions["prepare"] = prepare
     limits = {"executions": executions, "requests": 400}
     path = write_profile(folder, UNUSED_ADDRESS, transactions=transactions, limits=limits)
     return load(str(path), folder=folder)
 
 
 class FakeBank(Service):
-    """The sandbox in this process, in the place of a bank.
+    """The sandbox in this process, without a network, in the place of a bank.
 
-    `received` are the requests; `execute` answers an execution with the valid token.
+    `received` are the requests that arrived. A subclass overrides `execute` to answer executions with the valid token in
+    another way.
     """
 
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
@@ -135,9 +155,12 @@ class FakeBank(Service):
         self.received: list[Request] = []
 
     def serve(self, request: Request, connection: object) -> Response | None:
+        """The answer to a request: that of `execute` if the request may move money, otherwise that of the sandbox."""
         self.received.append(request)
-        is_execution = has_real_code(request.path) and self.has_valid_token(request)
-        return self.execute(request) if is_execution else self.respond(request)
+        may_move_money = has_real_code(request.path) and self.has_valid_token(request)
+        if may_move_money:
+            return self.execute(request)
+        return self.respond(request)
 
     def execute(self, request: Request) -> Response | None:
         """Answer as a conforming service does. A subclass may return None, which closes the connection without an answer."""
@@ -150,36 +173,47 @@ class FakeBank(Service):
     @property
     def executions_with_valid_token(self) -> list[str]:
         """The codes of executions that arrived with the valid token, whatever the answer was."""
-        return [code for code, credential in real_codes_received(self) if credential == f"Bearer {self.token}"]
+        valid_credential = f"Bearer {self.token}"
+        return [code for code, credential in real_codes_received(self) if credential == valid_credential]
 
 
 def profile_of_bank(folder, **changes) -> Profile:
-    """A profile whose target is a bank (no sandbox), for a service in memory. Its journal is in the folder.
+    """A profile (the settings of a run) whose target is a bank, not a sandbox. For a service in memory.
 
-    `changes` are keys of the profile.
+    The journal, the file of the transaction codes that runs sent, is in the folder. `changes` are keys of the profile.
     """
-    changes = {"sandbox": None, "journal": str(folder / "journal.jsonl"), **changes}
-    profile = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
-    return replace(profile, limits=replace(profile.limits, parallel=1, examples=profile.limits.examples or 2))
+    settings = {"sandbox": None, "journal": str(folder / "journal.jsonl"), **changes}
+    profile = load(str(write_profile(folder, UNUSED_ADDRESS, **settings)), folder=folder)
+    return replace(profile, limits=one_request_at_once(profile.limits))
+
+
+def one_request_at_once(limits: Limits) -> Limits:
+    """The limits with one request at once, because a service in memory answers in the thread of the caller.
+
+    If the profile does not say how many examples are drawn for a property, two are enough for these tests.
+    """
+    return replace(limits, parallel=1, examples=limits.examples or 2)
 
 
 def profile_of_sandbox(folder, **changes) -> Profile:
-    """The same profile with a sandbox (a test system without real money) as its target."""
+    """The profile of `profile_of_bank`, with a sandbox (a test system without real money) as its target."""
     return profile_of_bank(folder, sandbox=UNUSED_ADDRESS, **changes)
 
 
 def run_suite_in_memory(
     service: Service, profile: Profile, selected: str = "", tests: tuple[bool, ...] = TARGETED_TESTS
 ) -> Model:
-    """The model of a whole run against a service in this process.
+    """Run the suite to its end against a service in this process. Returns the run: its results and its exchanges.
 
-    `selected` is an expression of -k; `tests` are TARGETED_TESTS, GENERATED_TESTS or ALL_TESTS.
+    `selected` is an expression of the option -k, such as "executePix.document". It selects requirements; empty selects
+    all. `tests` are TARGETED_TESTS, GENERATED_TESTS or ALL_TESTS.
     """
-    ids = ids_selected_by(selected) if selected else requirements()
+    selected_ids = ids_selected_by(selected) if selected else requirements()
 
     def is_selected(item) -> bool:
         is_generated = item.get_closest_marker("property") is not None
-        return is_generated in tests and item.get_closest_marker("requirement").args[0] in ids
+        requirement_id = item.get_closest_marker("requirement").args[0]
+        return is_generated in tests and requirement_id in selected_ids
 
     return run_tests_in_memory(service, profile, is_selected)
 
@@ -187,14 +221,15 @@ def run_suite_in_memory(
 def result_in_memory(
     service: Service, folder: Path, selected: str = "", tests: tuple[bool, ...] = TARGETED_TESTS, **changes
 ) -> RunResult:
-    """The result of such a run as a user sees it: conformance.json in the folder, and the last lines as its output.
+    """Run the suite against a service in this process, and return the result as a user sees it.
 
-    The profile is that of the sandbox with these changes.
+    conformance.json is in the folder, and the output is the summary that a run prints. `changes` are keys of the profile
+    (the settings of the run), whose target is a sandbox. `selected` and `tests` are those of `run_suite_in_memory`.
     """
     loaded = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
-    one_at_a_time = replace(loaded.limits, parallel=1, examples=loaded.limits.examples or 2)
+    profile = replace(loaded, limits=one_request_at_once(loaded.limits))
     service.token = TOKEN_VARIABLES["PIX_TOKEN"]
-    model = run_suite_in_memory(service, replace(loaded, limits=one_at_a_time), selected=selected, tests=tests)
+    model = run_suite_in_memory(service, profile, selected=selected, tests=tests)
     document = document_of(model)
     deviations_from_schema = schema_deviations(document)
     assert not deviations_from_schema, deviations_from_schema
@@ -203,5 +238,5 @@ def result_in_memory(
 
 
 def report_notes(model: Model) -> list[str]:
-    """The notes at the beginning of the report of a run."""
+    """The notes at the beginning of the report of a run, such as "executions were stopped: …"."""
     return [str(note.text) for note in result_of_run(model).notes]

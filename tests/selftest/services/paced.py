@@ -22,6 +22,7 @@ class DelaysEachAnswer(Service):
         self._guard = Lock()
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
+        """The answer of the sandbox, after the delay."""
         time.sleep(self._delay)
         with self._guard:
             self.answered += 1
@@ -37,32 +38,40 @@ class ServiceProcess:
     _pipe: Connection
 
     def number_of_answers(self) -> int:
-        """The number of requests that it has answered."""
-        self._pipe.send("number of answers")
+        """The number of requests that the service has answered until now."""
+        self._pipe.send("number of answers")  # the other process answers any message with the number
         return int(self._pipe.recv())
 
 
 def paced_service_process(delay: float) -> AbstractContextManager[ServiceProcess]:
-    """A service in a process of its own that waits this delay before each answer."""
+    """A service in a process of its own that waits `delay` seconds before each answer. It ends with the `with` block."""
     return service_process(_serve, delay)
 
 
 @contextmanager
 def service_process(serve: Callable[..., None], *arguments: object) -> Iterator[ServiceProcess]:
-    """Run `serve(pipe, *arguments)` in a process of its own, so that its memory and time are not those of the run."""
+    """Run `serve(pipe, *arguments)` in a process of its own, so that its memory and time are not those of the run.
+
+    The function must first send the address and the token of the service through the pipe. The process is ended with the
+    `with` block.
+    """
     spawn = multiprocessing.get_context("spawn")
-    ours, theirs = spawn.Pipe()
-    process = spawn.Process(target=serve, args=(theirs, *arguments), daemon=True)
+    pipe, pipe_of_service = spawn.Pipe()
+    process = spawn.Process(target=serve, args=(pipe_of_service, *arguments), daemon=True)
     process.start()
     try:
-        yield ServiceProcess(*ours.recv(), ours)
+        base_url, token = pipe.recv()
+        yield ServiceProcess(base_url, token, pipe)
     finally:
         process.terminate()
         process.join()
 
 
 def _serve(pipe: Connection, delay: float) -> None:
-    """Serve in the other process: send address and token, and then the number of answers whenever it is asked for."""
+    """Run the service in this process, and tell the other end of the pipe about it.
+
+    The address and the token are sent first. After that, the number of answers is sent for each message that arrives.
+    """
     service = DelaysEachAnswer(delay)
     with Server(service) as server:
         pipe.send((server.base_url, service.token))

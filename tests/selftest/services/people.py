@@ -38,21 +38,23 @@ class NamesPeople(SocketService):
     NUMBER_OF_CONFORMING_ANSWERS = 12
 
     def answer(self, connection, request):
-        """Send the next answer. The connection is closed after a broken one."""
-        number = len(self.received)
-        conforming = self.sandbox.respond(request)
-        with_names = response_bytes(_with_people_in(conforming, MISPLACED[number % len(MISPLACED)]))
-        refusals = [response_bytes(refusal) for refusal in self._refusals(number)]
-        later_answers = [*refusals, with_names, with_names, with_names, *BROKEN]
-        is_early = number <= self.NUMBER_OF_CONFORMING_ANSWERS
-        answer_bytes = with_names if is_early else later_answers[number % len(later_answers)]
-        connection.sendall(_with_a_reason(answer_bytes))
+        """Send the next answer. The connection is closed after a broken answer."""
+        number_of_request = len(self.received)
+        name = MISPLACED[number_of_request % len(MISPLACED)]
+        with_names = response_bytes(_with_name_in(self.sandbox.respond(request), name))
+        if number_of_request <= self.NUMBER_OF_CONFORMING_ANSWERS:
+            answer_bytes = with_names
+        else:
+            refusals = [response_bytes(refusal) for refusal in self._refusals(number_of_request)]
+            later_answers = [*refusals, with_names, with_names, with_names, *BROKEN]
+            answer_bytes = later_answers[number_of_request % len(later_answers)]
+        connection.sendall(_with_names_as_reason_phrase(answer_bytes))
         if answer_bytes in BROKEN:
             connection.shutdown(socket.SHUT_RDWR)
 
-    def _refusals(self, number):
+    def _refusals(self, number_of_request):
         """Refusals that name people in a text of REFUSALS, in names of members, in a broken body and in HTML."""
-        text = REFUSALS[number % len(REFUSALS)]
+        text = REFUSALS[number_of_request % len(REFUSALS)]
         problem = {"type": WHOLE, "status": "QUINTELA ZEFERINO", "title": text, "detail": {"zeferino": [*text]}}
         names_as_members = {name: {name: text, "status": name.lower()} for name in (*NAMES, WHOLE)}
         broken_json = json.dumps(names_as_members, ensure_ascii=False).encode()[:-9]
@@ -74,17 +76,22 @@ BROKEN = (
 )
 
 
-def _with_people_in(response, name):
-    """The answer, whose data has the name as its status and type, and in a message and an error."""
+def _with_name_in(response, name):
+    """The answer, whose data has the name of a person as its status and type, and in a message and an error.
+
+    If the data has neither status nor type, a status is added.
+    """
     body = json.loads(response.body or b"null")
     data = body.get("data") if isinstance(body, dict) else None
     if isinstance(data, dict):
-        members = [member for member in ("status", "type") if member in data] or ["status"]
-        data |= dict.fromkeys(members, name)
-        data |= {"Message": f"chave de {name} recebida", "error": f"erro {name}"}
+        members = [member for member in ("status", "type") if member in data]
+        for member in members or ["status"]:
+            data[member] = name
+        data["Message"] = f"chave de {name} recebida"
+        data["error"] = f"erro {name}"
     return Response(response.status, json.dumps(body, ensure_ascii=False).encode(), (*response.headers, *HEADERS))
 
 
-def _with_a_reason(answer):
-    """The bytes of an answer with names as the reason phrase: "HTTP/1.1 200 Quintela Zeferino"."""
-    return answer.replace(b" \r\n", b" Quintela Zeferino\r\n", 1)
+def _with_names_as_reason_phrase(answer_bytes):
+    """The bytes of an answer whose status line ends with names: "HTTP/1.1 200 Quintela Zeferino"."""
+    return answer_bytes.replace(b" \r\n", b" Quintela Zeferino\r\n", 1)

@@ -28,14 +28,14 @@ SANDBOX_YAML = ROOT / "environments" / "sandbox.yaml"
 class RunResult:
     """The result of a run: exit status, output, and the folder of its files.
 
-    A run in a process of its own has its peak memory, a run in this process its model.
+    Only a run in a process of its own has its peak memory, and only a run in this process has the object of the run.
     """
 
     status: int
     output: str
     folder: Path
     peak_mb: float = 0.0
-    run: Run | None = None
+    run: Run | None = None  # results and exchanges, from which the report is made
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -43,29 +43,36 @@ class RunResult:
         return json.loads(self.text("conformance.json"))
 
     def text(self, file: str) -> str:
-        """The content of a file of the run."""
+        """The content of a file of the run, such as report.html."""
         return (self.folder / file).read_text("utf-8")
 
     def messages_with_verdict(self, verdict: str) -> dict[str, str]:
-        """The messages of the requirements with this verdict, by id."""
-        return {row["id"]: row["message"] for row in self.document["requirements"] if row["verdict"] == verdict}
+        """The messages of the requirements with this verdict, by the id of the requirement."""
+        rows = [row for row in self.document["requirements"] if row["verdict"] == verdict]
+        return {row["id"]: row["message"] for row in rows}
 
 
 def write_profile(folder: Path, base_url: str, **changes: Any) -> Path:
-    """Write the profile of the sandbox with another address, which is a sandbox, too, and with a long time-out for
-    busy machines. A key with the value None is left out.
+    """Write a profile (the settings of a run) for the sandbox at this address, and return its path.
+
+    `changes` are keys of the profile with other values. A key with the value None is left out. The time-out is long,
+    because the machine may be busy.
     """
     data = read_yaml(SANDBOX_YAML)
     data |= {"base_url": base_url, "sandbox": base_url, "auth": {"token_env": "PIX_TOKEN"}}
     data["limits"] |= {"timeout": 60}
     data |= {"transactions": {"codes": ["SBX-PHONE-1"]}, **changes}
+    keys_with_a_value = {key: value for key, value in data.items() if value is not None}
     path = folder / "profile.yaml"
-    path.write_text(yaml.safe_dump({key: value for key, value in data.items() if value is not None}))
+    path.write_text(yaml.safe_dump(keys_with_a_value))
     return path
 
 
 def write_sandbox_profile(base_url: str, folder: Path, environment: str = "sandbox") -> Path:
-    """Write a copy of a profile whose target is the sandbox at this address."""
+    """Write a copy of a profile of the project, whose target is the sandbox at this address, and return its path.
+
+    `environment` names the profile, such as "sandbox" for environments/sandbox.yaml.
+    """
     data = read_yaml(path_of(environment))
     data |= {"base_url": base_url, "sandbox": base_url}
     path = folder / f"{path_of(environment).stem}.yaml"
@@ -74,18 +81,22 @@ def write_sandbox_profile(base_url: str, folder: Path, environment: str = "sandb
 
 
 def pytest_arguments(profile: Path, *options: str) -> list[str]:
-    """The arguments of a run whose report goes to a folder beside the profile."""
+    """The arguments of a run of pytest with this profile. Its report goes to a folder beside the profile.
+
+    It runs the conformance tests without those of generated traffic, unless `options` say otherwise.
+    """
     report = f"--report-dir={profile.parent / 'report'}"
-    paths = [] if any(not option.startswith("-") and "/" in option for option in options) else ["tests/conformance"]
     cache = f"cache_dir={profile.parent / 'cache'}"
+    paths_in_options = [option for option in options if "/" in option and not option.startswith("-")]
+    default_paths = [] if paths_in_options else ["tests/conformance"]
     return [
         "-q", "-o", cache, "-m", "not property",
-        f"--environment={profile}", report, *options, *paths,
+        f"--environment={profile}", report, *options, *default_paths,
     ]  # fmt: skip
 
 
 def clean_environment(**variables: str) -> dict[str, str]:
-    """The variables of this machine without those of pytest, make and the suite, and with these.
+    """The environment variables of this process without those of pytest, make and the suite, and with `variables`.
 
     Python may keep its compiled files; otherwise every run would compile the whole suite.
     """
@@ -96,7 +107,10 @@ def clean_environment(**variables: str) -> dict[str, str]:
 
 @contextmanager
 def suite_that_is_killed_at_the_end(profile: Path, *options: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a run that goes on while the test does. It is killed when the block ends."""
+    """Start a run of the suite in a process of its own, and yield the process. It is killed when the `with` block ends.
+
+    `variables` are environment variables of the run.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *pytest_arguments(profile, *options)],
         cwd=ROOT,
@@ -117,7 +131,10 @@ def suite_that_is_killed_at_the_end(profile: Path, *options: str, **variables: s
 
 
 def run_suite(profile: Path, *options: str, **variables: str) -> RunResult:
-    """Run the suite to its end in a process of its own. Its conformance.json must be valid."""
+    """Run the suite to its end in a process of its own, and return its result.
+
+    `variables` are environment variables of the run. AssertionError if conformance.json differs from its schema.
+    """
     status, output, peak_mb = run_pytest(
         pytest_arguments(profile, *options), clean_environment(**TOKEN_VARIABLES | variables)
     )

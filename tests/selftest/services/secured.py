@@ -23,22 +23,25 @@ class Certificates:
 
 
 class SpeaksTls(SocketService):
-    """The sandbox over TLS. With `mutual` the client must have a certificate of the authority."""
+    """The sandbox over TLS. By default the client must have a certificate of the authority.
+
+    With `needs_client_certificate=False` a client needs no certificate.
+    """
 
     host = "https://localhost"
 
-    def __init__(self, certificates, *, mutual=True):
+    def __init__(self, certificates, *, needs_client_certificate=True):
         super().__init__()
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         certificates.server.configure_cert(self.context)
         certificates.authority.configure_trust(self.context)
-        self.context.verify_mode = ssl.CERT_REQUIRED if mutual else ssl.CERT_NONE
+        self.context.verify_mode = ssl.CERT_REQUIRED if needs_client_certificate else ssl.CERT_NONE
 
     def _serve(self, connection):
         """Answer the requests of a connection over TLS, or close it if the client has no certificate of the authority."""
         try:
             connection = self.context.wrap_socket(connection, server_side=True)
-        except OSError:  # no certificate, or none of ours
+        except OSError:  # the client has no certificate, or one of another authority
             connection.close()
             return
         super()._serve(connection)
@@ -52,17 +55,17 @@ class Proxy(SocketService):
         host, _, port = request.path.partition(":")
         with socket.create_connection((host, int(port))) as target:
             connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            threading.Thread(target=_pass_on, args=(target, connection), daemon=True).start()
-            _pass_on(connection, target)
+            threading.Thread(target=_copy_bytes, args=(target, connection), daemon=True).start()
+            _copy_bytes(connection, target)
 
 
-def _pass_on(source, target):
-    """Send the bytes that come from one connection over the other one, until the first one ends."""
+def _copy_bytes(source, target):
+    """Send all bytes that arrive on the connection `source` to the connection `target`, until `source` ends."""
     try:
         piece = source.recv(65_536)
         while piece:
             target.sendall(piece)
             piece = source.recv(65_536)
         target.shutdown(socket.SHUT_WR)
-    except OSError:  # one of the two has hung up
+    except OSError:  # the peer of one of the two connections has hung up
         return

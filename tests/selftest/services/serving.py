@@ -33,15 +33,17 @@ class SocketService:
 
     @property
     def base_url(self) -> str:
+        """The address of the service, such as "http://127.0.0.1:43210"."""
         return f"{self.host}:{self._listener.getsockname()[1]}"
 
     @property
     def executions_with_valid_token(self) -> list[str]:
         """The codes of executions that arrived with the valid token, whatever the answer was."""
-        executions = [
-            request for request in self.received if has_real_code(request.path) and self.has_valid_token(request)
-        ]
-        return [request.path.removeprefix(EXECUTION_PATH) for request in executions]
+        codes = []
+        for request in self.received:
+            if has_real_code(request.path) and self.has_valid_token(request):
+                codes.append(request.path.removeprefix(EXECUTION_PATH))
+        return codes
 
     def has_valid_token(self, request: Request) -> bool:
         """True if a request has the valid token."""
@@ -51,15 +53,17 @@ class SocketService:
         """Send the answer of the sandbox. A subclass with a fault overrides this."""
         connection.sendall(response_bytes(self.sandbox.respond(request)))
 
-    def greet(self, connection: socket.socket) -> bool:
-        """True if the service reads a request from this connection."""
+    def is_ready_to_read(self, connection: socket.socket) -> bool:
+        """True, so the service reads the next request from this connection. A subclass may wait here, or return False."""
         return True
 
     def __enter__(self) -> Self:
+        """Start the service."""
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Stop the service."""
         self._stopped.set()
         self._listener.close()
 
@@ -76,7 +80,7 @@ class SocketService:
         """Answer the requests of a connection until the suite or the service hangs up."""
         try:
             with connection, connection.makefile("rb") as stream:
-                while self.greet(connection):
+                while self.is_ready_to_read(connection):
                     request = read_request(stream)
                     if request is None:
                         return
@@ -87,20 +91,29 @@ class SocketService:
 
 
 def served_by(*services: type[SocketService]) -> pytest.MarkDecorator:
-    """Runs a test once with each of these services as its fixture `service`."""
-    return pytest.mark.parametrize("service", services, ids=lambda service: service.__name__, indirect=True)
+    """A mark for a test: the test runs once with each of these services as its fixture `service`.
+
+    A service is started before the test, and stopped after it.
+    """
+    names = [service.__name__ for service in services]
+    return pytest.mark.parametrize("service", services, ids=names, indirect=True)
 
 
 def real_codes_received(service: SocketService) -> list[tuple[str, str]]:
-    """Pairs of code and Authorization header, for each execution of a code that the suite did not make up, in the
-    order of arrival.
+    """The executions of real codes that arrived, in this order. A real code is one that the suite did not make up.
+
+    Each is a pair of the code and the Authorization header: ("TX-1", "Bearer …").
     """
-    executions = [(normalized_path(request.path), request.header("Authorization")) for request in service.received]
-    return [(path.removeprefix(EXECUTION_PATH), credential) for path, credential in executions if has_real_code(path)]
+    codes_and_credentials = []
+    for request in service.received:
+        path = normalized_path(request.path)
+        if has_real_code(path):
+            codes_and_credentials.append((path.removeprefix(EXECUTION_PATH), request.header("Authorization")))
+    return codes_and_credentials
 
 
 def has_real_code(path: str) -> bool:
-    """True if a path executes a code that the suite did not make up."""
+    """True if a path executes a real code. A code with "pixconf-" is none, because the suite has made it up."""
     return normalized_path(path).startswith(EXECUTION_PATH) and "pixconf-" not in path
 
 
@@ -112,14 +125,17 @@ def normalized_path(path: str) -> str:
 def read_request(stream) -> Request | None:
     """The next request of a connection; None at the end of the connection.
 
-    A request to a proxy has a whole address in the place of the path. It is cut to the path.
+    A request to a proxy has a whole address in the place of the path, such as "http://bank.example/v1/pix". Only the path
+    of the address is returned.
     """
     method, _, target_and_version = stream.readline().decode("latin-1").partition(" ")
     headers = _read_headers(stream)
-    if not target_and_version:
+    connection_has_ended = not target_and_version
+    if connection_has_ended:
         return None
-    target = re.sub("^http://[^/]+", "", target_and_version.rpartition(" ")[0])
-    path, _, query = target.partition("?")
+    target = target_and_version.rpartition(" ")[0]
+    target_without_host = re.sub("^http://[^/]+", "", target)
+    path, _, query = target_without_host.partition("?")
     if headers.get("transfer-encoding"):
         body = _read_chunks(stream)
     else:
@@ -153,12 +169,14 @@ def _read_chunks(stream) -> bytes:
 def response_bytes(response: Response) -> bytes:
     """The bytes of a response, with its Content-Length."""
     headers = [*response.headers, ("Content-Length", str(len(response.body)))]
-    lines = [f"HTTP/1.1 {response.status} ", *(f"{name}: {value}" for name, value in headers), "", ""]
-    return "\r\n".join(lines).encode("latin-1", "replace") + response.body
+    header_lines = [f"{name}: {value}" for name, value in headers]
+    head = "\r\n".join([f"HTTP/1.1 {response.status} ", *header_lines, "", ""])
+    return head.encode("latin-1", "replace") + response.body
 
 
 def reset_connection(connection: socket.socket) -> None:
     """Close the connection so that the peer gets a reset."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    linger_for_no_time = struct.pack("ii", 1, 0)  # closing with this option sends a reset (RST)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_for_no_time)
     connection.shutdown(socket.SHUT_RD)
     connection.close()

@@ -20,44 +20,54 @@ class SignsItsToken(Service):
     KEY: ClassVar[bytes] = b"a key of thirty-two bytes, or so"
     CLAIMS: ClassVar[dict[str, object]] = CLAIMS
     ALGORITHM: ClassVar[str] = "HS256"
-    """HS384 has a signature of whole groups of base64, without spare bits."""
+    """HS256 or HS384. With HS384 the signature in base64 has whole groups of four characters, without spare bits."""
 
     def __init__(self) -> None:
-        signed = f"{base64url_encoded(json.dumps({'alg': self.ALGORITHM, 'typ': 'JWT'}))}.{base64url_encoded(json.dumps(self.CLAIMS))}"
-        super().__init__(token=f"{signed}.{base64url_encoded(self.signature_of(signed))}")
+        header = base64url_encoded(json.dumps({"alg": self.ALGORITHM, "typ": "JWT"}))
+        claims = base64url_encoded(json.dumps(self.CLAIMS))
+        header_and_claims = f"{header}.{claims}"
+        signature = base64url_encoded(self.signature_of(header_and_claims))
+        super().__init__(token=f"{header_and_claims}.{signature}")
 
-    def signature_of(self, signed: str) -> bytes:
-        """The signature of a header and claims."""
+    def signature_of(self, header_and_claims: str) -> bytes:
+        """The signature of the first two parts of a token, such as "eyJhbGciOi….eyJpc3MiOi…"."""
         digest = {"HS256": hashlib.sha256, "HS384": hashlib.sha384}[self.ALGORITHM]
-        return hmac.new(self.KEY, signed.encode(), digest).digest()
+        return hmac.new(self.KEY, header_and_claims.encode(), digest).digest()
 
     def is_token(self, credential: str) -> bool:
+        """True if a credential is a token without a flaw."""
         return not self.flaws_of(credential)
 
     def flaws_of(self, credential: str) -> set[str]:
-        """The flaws of a token: form, algorithm, signature, exp, nbf or sub. The valid token has none."""
-        signed, _, signature_text = credential.rpartition(".")
+        """The flaws of a token: form, algorithm, signature, exp, nbf or sub. Empty for a valid token."""
+        header_and_claims, _, signature_text = credential.rpartition(".")
         try:
-            header, claims = (json.loads(base64url_decoded(part)) for part in signed.split("."))
+            header, claims = (json.loads(base64url_decoded(part)) for part in header_and_claims.split("."))
             signature = base64url_decoded(signature_text)
             flaws = {
                 "algorithm": header["alg"] != self.ALGORITHM,
-                "signature": not hmac.compare_digest(signature, self.signature_of(signed)),
+                "signature": not hmac.compare_digest(signature, self.signature_of(header_and_claims)),
                 "exp": "exp" in claims and claims["exp"] <= NOW,
                 "nbf": claims.get("nbf", 0) > NOW,
                 "sub": claims["sub"] != SUBJECT,
             }
         except (ValueError, KeyError, TypeError):
             return {"form"}
-        return {name for name, is_there in flaws.items() if is_there}
+        return {name for name, has_flaw in flaws.items() if has_flaw}
 
 
 def base64url_encoded(data: bytes | str) -> str:
-    """Base64 for addresses, without padding."""
-    return base64.urlsafe_b64encode(data.encode() if isinstance(data, str) else data).rstrip(b"=").decode()
+    """The data in base64 with the URL-safe alphabet (RFC 4648 section 5), without padding."""
+    raw = data.encode() if isinstance(data, str) else data
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def base64url_decoded(part: str) -> bytes:
-    """The bytes, read as leniently as libraries do that ignore a single character after whole groups of four."""
-    whole = part[:-1] if len(part) % 4 == 1 else part
-    return base64.urlsafe_b64decode(whole + "=" * (-len(whole) % 4))
+    """The bytes of a part of a token, which is base64 without padding.
+
+    Some libraries ignore a single character after whole groups of four, which holds no whole byte. So does this function.
+    """
+    has_single_character = len(part) % 4 == 1
+    whole = part[:-1] if has_single_character else part
+    padding = "=" * (-len(whole) % 4)
+    return base64.urlsafe_b64decode(whole + padding)

@@ -7,20 +7,21 @@ import warnings
 
 import pytest
 
-SPILL = os.environ.get("SPILL", "")
+PLACE_OF_FAILURE = os.environ.get("SPILL", "")
+"""Where the plugin fails: "a crash at the start", "an internal error", "a crash at the end", or empty for nowhere."""
 SECRET = f"spilled {os.environ.get('PIX_TOKEN')} {os.environ.get('SPILLED')}"
-"""Read at once: a run takes the token out of the environment."""
+"""Read at import, because a run takes the token out of the environment."""
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure():
-    """A plugin fails before the session starts."""
-    _fail("a crash at the start")
+    """Fail before the session starts, if that is the chosen place."""
+    _fail_if_chosen("a crash at the start")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item):
-    """The first tests of a run fail in every way in which a test can."""
+    """Print the secret in the first tests of a run, and let them fail, warn or skip with it."""
     if "executePix.id" in item.nodeid:
         print(SECRET)
         print(SECRET, file=sys.stderr)
@@ -35,15 +36,16 @@ def pytest_runtest_call(item):
 
 
 def pytest_runtest_logfinish():
-    """A plugin fails between two tests."""
-    _fail("an internal error")
+    """Fail between two tests, if that is the chosen place."""
+    _fail_if_chosen("an internal error")
 
 
 def pytest_sessionfinish(session):
-    """A plugin fails when all is over."""
-    _fail("a crash at the end")
+    """Fail after the last test, if that is the chosen place."""
+    _fail_if_chosen("a crash at the end")
 
 
-def _fail(how):
-    if how == SPILL:
+def _fail_if_chosen(place):
+    """Raise an error with the secret if the environment variable SPILL names this place."""
+    if place == PLACE_OF_FAILURE:
         raise RuntimeError(SECRET)

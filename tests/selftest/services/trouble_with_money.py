@@ -31,8 +31,9 @@ class Trouble(SocketService):
         self.silent = threading.Event()
 
     def answer(self, connection, request):
-        is_affected = self.has_valid_token(request) is self.has_trouble_with_valid_token
-        if has_real_code(request.path) and is_affected:
+        """Answer an execution of a real code by `execute`, if its token is such that there is trouble with it."""
+        token_leads_to_trouble = self.has_valid_token(request) is self.has_trouble_with_valid_token
+        if has_real_code(request.path) and token_leads_to_trouble:
             self.execute(connection, request)
         else:
             super().answer(connection, request)
@@ -142,23 +143,26 @@ class ExecutesAndAnswersCode1(ExecutesAndAnswers400):
 
 
 class RedirectsToAnExecution(SocketService):
-    """Answers everything with a redirect to the execution of a code. Whoever follows it moves money."""
+    """Answers everything with a redirect to the execution of a code. Whoever follows the redirect moves money."""
 
     def answer(self, connection, request):
+        """Send a redirect to the execution of the code SBX-PHONE-1."""
         location = ("Location", f"{self.base_url}{EXECUTION_PATH}SBX-PHONE-1")
         connection.sendall(response_bytes(Response(307, b"", (location,))))
 
 
 class SlowsAnExecutionDown(Trouble):
-    """Answers the first execution with 429 (come again), which says that nothing was done, and executes all later ones."""
+    """Answers the first execution with 429 (come again), which says that nothing was done. Later executions succeed."""
 
-    was_asked_before = False
+    is_first_execution = True
 
     def execute(self, connection, request):
-        """Send 429 with Retry-After: 0 the first time, and execute the code later."""
-        come_again = Response(429, b"", (("Retry-After", "0"),))
-        answer = self.sandbox.respond(request) if self.was_asked_before else come_again
-        self.was_asked_before = True
+        """Send 429 with Retry-After: 0 the first time. Later execute the code, and send the result."""
+        if self.is_first_execution:
+            self.is_first_execution = False
+            answer = Response(429, b"", (("Retry-After", "0"),))
+        else:
+            answer = self.sandbox.respond(request)
         connection.sendall(response_bytes(answer))
 
 
@@ -167,7 +171,7 @@ class ExecutesForAnybody(SocketService):
 
     def __init__(self):
         super().__init__()
-        self.sandbox.authorize = lambda request, operation: None
+        self.sandbox.authorize = lambda request, operation: None  # raises no refusal, whatever the token
 
 
 class RefusesEveryExecution(Trouble):

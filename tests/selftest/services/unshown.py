@@ -6,7 +6,7 @@ from dataclasses import replace
 from environments.sandbox import Refusal, Response, Service
 from spec.interface import READ_OPERATIONS
 
-OPEN = ("getBalance", "listEntries")
+READS_WITHOUT_TOKEN = ("getBalance", "listEntries")
 WRITES_PERHAPS_WITHOUT_TOKEN = ("createPix", "transferExternal", "transferInternal", "transferP2p", "deletePixKey")
 
 
@@ -15,9 +15,9 @@ class ChoosesOtherwiseIfUndocumented(Service):
     in results, operations without a token, and registrations. SEEN_IN names the requirements that show it.
     """
 
-    KEY_FORMATS = dict.fromkeys(Service.KEY_FORMATS, lambda key: True)
+    KEY_FORMATS = dict.fromkeys(Service.KEY_FORMATS, lambda key: True)  # any text is a key of each type
 
-    STATUSES = {400: 422, 401: 403, 415: 406}
+    STATUSES = {400: 422, 401: 403, 415: 406}  # by the status of the sandbox, the status of this service
     SEEN_IN = {
         *(
             f"{operation}.refusal"
@@ -25,7 +25,7 @@ class ChoosesOtherwiseIfUndocumented(Service):
         ),
         *("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning", "general.deprecation"),
         "executePix.status.transitions",
-        *(f"{operation}.token" for operation in OPEN),
+        *(f"{operation}.token" for operation in READS_WITHOUT_TOKEN),
         *("general.otherTokens", "executePix.unknownCode", "general.sizeLimit", "general.codeValues"),
         *("registerPixKey.repeated", "registerPixKey.pixKeyType.numeric", "registerPixKey.body.required"),
         *("registerPixKey.account.relation", "registerPixKey.pixKey.format"),
@@ -61,19 +61,21 @@ class ChoosesOtherwiseIfUndocumented(Service):
         }
 
     def preparation_result(self, transfer):
+        """The result of preparing a transfer, with the status PENDING."""
         return super().preparation_result(transfer) | {"status": "PENDING"}
 
     def authorize(self, request, operation):
-        """Check the token. Balances, entries and p2p transfers need none."""
-        if operation not in (*OPEN, "transferP2p"):
+        """Check the token. Balances, entries and p2p transfers need no token."""
+        if operation not in (*READS_WITHOUT_TOKEN, "transferP2p"):
             super().authorize(request, operation)
 
     def check_size(self, request):
+        """Raise Refusal (413) if the body is larger than 100,000 bytes, which is another limit than that of the sandbox."""
         if len(request.body) > 100_000:
             raise Refusal(413, "The body is too large.")
 
     def check_body_account(self, body, account_id):
-        """Raise Refusal if the field account is no text. It may be another account than that of the path."""
+        """Raise Refusal if the field account is missing or no text. It may name another account than the path does."""
         if not isinstance(body.get("account"), str):
             super().check_body_account(body, account_id)
             raise Refusal(400, "The field account is missing.")
@@ -89,5 +91,6 @@ class ChoosesOtherwiseIfUndocumented(Service):
         return "true"
 
     def envelope(self, operation, data, code=0):
-        """The envelope of an answer, whose code is 1 for every refusal."""
-        return super().envelope(operation, data, 0 if code == 0 else 1)
+        """The envelope of an answer. Its code is 0 for a success, and 1 for every refusal."""
+        is_success = code == 0
+        return super().envelope(operation, data, 0 if is_success else 1)

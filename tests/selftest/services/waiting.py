@@ -6,38 +6,51 @@ from environments.door.run_end import RunEnd
 
 HANG_LIMIT_S = 60
 """Seconds until a test that would hang for ever fails. No test depends on it."""
-_LOOKS_AFTER_S = 0.1
+_SECONDS_BETWEEN_LOOKS = 0.1
 """Seconds between two looks if the process still runs. No test depends on it."""
 
 
 class EndsWhenSet(RunEnd):
-    """The end of a run, which cuts a request as soon as its event `silent` is set, as if its time were over."""
+    """The end of a run whose time seems to be over as soon as a test or a service sets the event `silent`.
+
+    The request that is on the wire then is cut off.
+    """
 
     silent = threading.Event()
 
     @property
     def cuts_requests_off(self):
-        """True if requests on the wire are cut off: once after the event was set, or if the time of the run is over."""
-        is_set = self.silent.is_set()
+        """True if requests on the wire are cut off, because the event was set or the time of the run is over.
+
+        The event is cleared, so it cuts only the requests of one moment.
+        """
+        event_was_set = self.silent.is_set()
         self.silent.clear()
-        return is_set or super().cuts_requests_off
+        return event_was_set or super().cuts_requests_off
 
 
 class ThreadWithResult(threading.Thread):
-    """A thread that starts at once and keeps the result of its function."""
+    """A thread that calls a function without arguments. It starts at once, and `result()` gives what the function returned."""
 
     def __init__(self, function):
-        super().__init__(target=lambda: setattr(self, "returned", function()), daemon=True)
+        super().__init__(daemon=True)
+        self._function = function
+        self._has_returned = False
         self.start()
 
+    def run(self):
+        """Call the function and keep its result."""
+        self._result = self._function()
+        self._has_returned = True
+
     def result(self):
-        """The result of the function. AssertionError if it does not end, or raised an error."""
+        """Wait for the function, and return its result. AssertionError if it hangs, or raised an error."""
         self.join(HANG_LIMIT_S)
-        assert hasattr(self, "returned"), "the function hangs, or raised an error"
-        return self.returned
+        assert self._has_returned, "the function hangs, or raised an error"
+        return self._result
 
 
 def await_event(event, process):
-    """Wait until a service has set the event. AssertionError if the run ends without it."""
-    while not event.wait(_LOOKS_AFTER_S):
+    """Wait until a service has set the event. AssertionError if the process of the run ends before that."""
+    while not event.wait(_SECONDS_BETWEEN_LOOKS):
         assert process.poll() is None, f"the run ended with {process.returncode}: {process.stdout.read()}"

@@ -46,7 +46,7 @@ def service_and_run(service_class, folder, when_it_closes):
     `when_it_closes` says when the service closes a connection.
     """
     certificates = Certificates(folder) if service_class is SpeaksTlsAndCloses else None
-    service = service_class(certificates, mutual=False) if certificates else service_class()
+    service = service_class(certificates, needs_client_certificate=False) if certificates else service_class()
     vars(service).update(when_it_closes)
     return service.__enter__(), run_that_knows_all_codes(
         service, folder, ca_bundle=certificates and str(certificates.ca_bundle)
@@ -85,7 +85,7 @@ def test_codes_after_the_first_are_sent_over_a_kept_connection(codes, codes_on_k
     """
     ManualRun(service, tmp_path, requests=400).execute_all(profile_with_codes(tmp_path, codes))
 
-    assert set(service.carried) == codes_on_kept_connections
+    assert set(service.codes_on_kept_connections) == codes_on_kept_connections
     assert service.executions_with_valid_token == list(codes)
 
 
@@ -102,7 +102,7 @@ def test_a_code_has_a_fresh_connection_if_a_kept_one_is_not_safe(seconds_kept, p
     """
     monkeypatch.setattr("environments.door.sockets.KEPT_S", seconds_kept)
     execute_each_after_a_read(run_that_knows_all_codes(service, tmp_path, proxied=proxied))
-    codes_on_kept_connections = service.carried
+    codes_on_kept_connections = service.codes_on_kept_connections
 
     assert service.executions_with_valid_token == list(ALL_CODES)
     assert codes_on_kept_connections == []
@@ -125,7 +125,7 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service_c
     service, manual_run = service_and_run(service_class, tmp_path, when_it_closes)
     with service:
         manual_run.client.send("listAccounts")
-        assert service.ended.acquire(timeout=HANG_LIMIT_S)  # the service has closed the connection
+        assert service.connection_ended.acquire(timeout=HANG_LIMIT_S)  # the service has closed the connection
         first_execution = manual_run.execute(FIRST_CODE)
         later_executions = execute_each_after_a_read(manual_run, [SECOND_CODE, THIRD_CODE])
     statuses = [exchange.response.status for exchange in (first_execution, *later_executions)]
@@ -133,7 +133,7 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service_c
 
     assert statuses == [200, 200, 200]
     assert codes_received == list(ALL_CODES)
-    assert service.carried == []  # the codes on kept connections
+    assert service.codes_on_kept_connections == []  # the codes on kept connections
     assert manual_run.door.guard.unknown_outcomes == []  # the executions of unknown outcome
 
 
@@ -164,7 +164,7 @@ class TestConnectionThatClosesUnderACode:
             second_try = manual_run.execute(SECOND_CODE)
         received_over_it = [SECOND_CODE] if service_got_the_code else []
 
-        assert service.carried == received_over_it
+        assert service.codes_on_kept_connections == received_over_it
         assert service.executions_with_valid_token == [FIRST_CODE, *received_over_it, THIRD_CODE]
         assert "is not sent again" in second_try.failure.message
 
@@ -228,7 +228,7 @@ def test_preparations_of_transfers_have_a_fresh_connection(service, manual_run):
     manual_run.client.send("listAccounts", valid=True)
     manual_run.client.send("createPix", json={}, valid=False)
     first_path, second_path, *later_paths = [request.path for request in service.received]
-    paths_on_kept_connections = service.reused
+    paths_on_kept_connections = service.paths_on_kept_connections
 
     assert first_path == "/v1/accounts"
     assert second_path == "/v1/pix"

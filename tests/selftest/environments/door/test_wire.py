@@ -34,7 +34,7 @@ def certificates(tmp_path):
 def service_with_certificate(certificates, *names, **options):
     """A service over TLS with another certificate of the authority."""
     certificates.server = certificates.authority.issue_cert(*names, **options)
-    return SpeaksTls(certificates, mutual=False)
+    return SpeaksTls(certificates, needs_client_certificate=False)
 
 
 def wire_of(proxy=None, **tls):
@@ -84,7 +84,10 @@ def test_a_missing_client_certificate_is_a_tls_failure(certificates):
 
     TLS 1.3 reports that only after the handshake, when the request is on its way. The service does not get it.
     """
-    with SpeaksTls(certificates, mutual=True) as service, closing(wire_of(ca_bundle=certificates.ca_bundle)) as wire:
+    with (
+        SpeaksTls(certificates, needs_client_certificate=True) as service,
+        closing(wire_of(ca_bundle=certificates.ca_bundle)) as wire,
+    ):
         failure = send_a_read(wire, service)
 
     assert failure.kind is FailureKind.TLS
@@ -97,7 +100,7 @@ def test_a_connection_is_opened_without_a_request(certificates):
 
     It returns no trouble, and the service gets no request. The proxy gets the CONNECT alone.
     """
-    with SpeaksTls(certificates, mutual=False) as service, Proxy() as proxy:
+    with SpeaksTls(certificates, needs_client_certificate=False) as service, Proxy() as proxy:
         trouble_without_proxy = wire_of(ca_bundle=certificates.ca_bundle).connect(service.base_url)
         trouble_with_proxy = wire_of(proxy.base_url, ca_bundle=certificates.ca_bundle).connect(service.base_url)
 
@@ -109,7 +112,7 @@ def test_a_connection_is_opened_without_a_request(certificates):
 
 def test_no_connection_goes_around_a_proxy_that_is_gone(certificates):
     """Nothing listens at the address of the proxy. `connect` says so, although the service itself could be reached."""
-    with SpeaksTls(certificates, mutual=False) as service:
+    with SpeaksTls(certificates, needs_client_certificate=False) as service:
         wire = wire_of("http://127.0.0.1:9", ca_bundle=certificates.ca_bundle)
         trouble = wire.connect(service.base_url)
 
