@@ -35,7 +35,7 @@ class ListHistory:
         """
         data = {"keys": [{"pixKey": key} for key in keys], **members}
         exchange = answer("listPixKeys", {"code": 0, "data": data}, status=status, beside=beside)
-        self.usable_list = self.lists.note_list(self._numbered(exchange, account))
+        self.usable_list = self.lists.note_list(self._next_exchange(exchange, account))
         return self
 
     def list_is_empty(self, **changes):
@@ -45,7 +45,7 @@ class ListHistory:
     def delete(self, *keys, status=200):
         """Note a deletion whose body names these keys."""
         exchange = answer("deletePixKey", {"code": 0, "data": {}}, status=status, sent={"pixKeys": [*keys]})
-        self.lists.note_deletion(self._numbered(exchange, ACCOUNT))
+        self.lists.note_deletion(self._next_exchange(exchange, ACCOUNT))
         return self
 
     def skip_one_number(self):
@@ -58,7 +58,8 @@ class ListHistory:
         self.lists.run_may_have_changed_keys = True
         return self
 
-    def _numbered(self, exchange, account):
+    def _next_exchange(self, exchange, account):
+        """The exchange with the next number of the run, and with the address of this account."""
         self._number += 1
         request = replace(exchange.request, url=f"http://127.0.0.1/v1/pix/keys/{account}")
         return replace(exchange, request=request, number=self._number)
@@ -66,12 +67,12 @@ class ListHistory:
     @property
     def keys_before(self):
         """The keys that each account had before the run, by account."""
-        return {account: {*listing.values} for account, listing in self.lists.before.items()}
+        return {account: set(key_list.values) for account, key_list in self.lists.before.items()}
 
     @property
     def vanished(self):
         """The keys that were there before the run and are gone, although no deletion named them."""
-        return {*self.lists.vanished}
+        return set(self.lists.vanished)
 
     @property
     def a_deletion_may_have_taken_them(self):
@@ -89,21 +90,21 @@ def test_the_last_list_before_the_first_change_shows_the_keys_before_the_run():
 def test_a_list_after_the_first_change_is_the_last_list_and_not_one_from_before_the_run():
     """A list is read before the run changes a key, and another one afterwards."""
     history = ListHistory().list_shows(OLD_KEY).begin_changes().list_shows(NEW_KEY)
-    last_keys = {account: {*listing.values} for account, listing in history.lists.last.items()}
+    last_list = history.lists.last[ACCOUNT]
 
     assert history.keys_before == {ACCOUNT: {OLD_KEY}}
-    assert last_keys == {ACCOUNT: {NEW_KEY}}
+    assert set(last_list.values) == {NEW_KEY}
 
 
 @pytest.mark.parametrize(
     "other_account", ["ac-0002", "ac-0000"], ids=["sorts after the own account", "sorts before the own account"]
 )
 def test_the_first_list_of_another_account_shows_its_keys_before_the_run(other_account):
-    """The run registers keys at its own account (ac-0001) only. So the first list of another account shows what was there
-    before the run, even if the run has registered keys meanwhile.
+    """The run registers keys at its own account (ac-0001) only. So the first list of another account shows the keys that
+    were there before the run, even if the run has registered keys at its own account meanwhile.
 
-    All lists here are read after the first change of a key. That of the own account and the second one of the other
-    account do not count.
+    All lists here are read after the first change of a key. The list of the own account does not count, because the run
+    may have changed it. The second list of the other account does not count, because the first one is nearer to the start.
     """
     history = ListHistory(account="ac-0001").begin_changes().list_shows(NEW_KEY)
     history.list_shows(OLD_KEY, account=other_account).list_shows(SECOND_OLD_KEY, account=other_account)
@@ -143,7 +144,7 @@ def test_a_refused_list_shows_no_keys(status):
 
 
 def test_a_list_that_cannot_be_read_shows_no_keys():
-    """The service answers with an HTML page and status 200, so there is no last list."""
+    """The service answers a request for the list of keys with an HTML page and status 200. So there is no last list."""
     lists = ListHistory().lists
     html_page = replace(answer("listPixKeys", b"<html>"), request=Request("GET", f"http://127.0.0.1/v1/{ACCOUNT}", ()))
     usable_list = lists.note_list(html_page)
@@ -172,10 +173,10 @@ def test_a_list_that_is_read_beside_another_request_is_not_used():
     ids=["before the first list with the key", "with the number of that list", "after that list"],
 )
 def test_a_key_may_be_made_by_a_registration_if_no_earlier_list_shows_it(number_of_registration, may_be_made_by_it):
-    """A service makes a RANDOM key after a registration. Which request of this run may have made the key?
+    """A service makes a RANDOM key because of a registration. A registration cannot have made a key that was listed before.
 
-    Request 2 is the first list that shows it. So request 1 may have made it, and request 3 cannot. That list was read
-    beside another request, and counts nevertheless, because it shows what was there.
+    Request 2 is the first list that shows the key. So request 1 may have made the key, and request 3 cannot. Request 2 was
+    read beside another request, and counts nevertheless, because it shows a key that was there.
     """
     history = ListHistory().skip_one_number()
     history.list_shows(KEY_MADE_BY_SERVICE, beside=1).skip_one_number().list_shows(KEY_MADE_BY_SERVICE)

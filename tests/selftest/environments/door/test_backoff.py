@@ -55,7 +55,7 @@ def backoff_of(time, **limits):
 
 
 def request_to(operation="listAccounts", *, code=None, **intent):
-    """A request that was not sent yet."""
+    """A request to this operation that was not sent yet. `code` is the transaction code of an execution."""
     prepared = requests.Request("GET", "http://127.0.0.1:1/v1/accounts").prepare()
     return Sending(prepared, Intent(operation, **{"valid": True, **intent}), code, with_token=True)
 
@@ -91,10 +91,10 @@ NOT_SENT_AGAIN = None
 WITHOUT_RETRY_AFTER = None
 
 
-def notes_of(backoff):
-    """What the report says of operations whose requests are not sent again: by the reason, the operations.
+def operations_not_sent_again(backoff):
+    """The operations whose requests are not sent again, by the reason, as the notes of the report say.
 
-    `unsent` has the requests that the service refused, and `outages` the times in which only a gateway answered.
+    `_unsent` has those whose requests the service refused, and `outages` those for which only a gateway answered.
     """
     return backoff._unsent | backoff.outages
 
@@ -147,7 +147,7 @@ def test_after_the_fourth_answer_later_requests_to_the_operation_are_not_sent_ag
     """
     waits_before_resend(backoff, time, request_to("listAccounts"), *[(status,)] * 4)
 
-    assert notes_of(backoff) == {reason: {"listAccounts"}}
+    assert operations_not_sent_again(backoff) == {reason: {"listAccounts"}}
     assert waits_before_resend(backoff, time, request_to("listAccounts"), (503,)) == [NOT_SENT_AGAIN]
     assert waits_before_resend(backoff, time, request_to("getBalance"), (503,)) == [1]
 
@@ -240,15 +240,16 @@ def test_a_note_says_why_requests_that_may_move_money_were_not_sent_again(backof
 
 
 def test_one_failed_handshake_does_not_make_the_target_unreachable():
-    """After a failed TLS handshake the run sends reads again that were answered before, to see if the target is gone.
+    """A request finds no answer, because its TLS handshake failed. The run then calls `target_is_gone`.
 
-    `target_is_gone` stands for that here. It finds that a read is answered, so the target can be reached.
+    In a run this function sends reads that were answered before. Here it finds that such a read is still answered.
     """
 
     def target_is_gone():
         return False
 
-    sending, liveness = request_to(), Liveness(target_is_gone, RunEnd())
+    liveness = Liveness(target_is_gone, RunEnd())
+    sending = request_to()
     sending.exchange = unanswered(FailureKind.TLS)
     liveness.note_result(sending)
 
@@ -292,7 +293,7 @@ def test_an_execution_without_an_answer_is_sent_again_only_if_no_connection_was_
 
 
 def request_on_the_wire(backoff, stack):
-    """A request that is on the wire until the stack is closed."""
+    """Send a request that stays on the wire (sent, and not yet answered) until the stack of contexts is closed."""
     sending = request_to()
     stack.enter_context(backoff.on_the_wire(sending))
     return sending
@@ -301,8 +302,8 @@ def request_on_the_wire(backoff, stack):
 def test_the_number_of_requests_at_once_is_halved_once_a_round(backoff):
     """At most 8 requests are on the wire at once. In each of four rounds all of them get 429 (too many requests).
 
-    The first 429 of a round halves the number. The others do not, because their requests left before it came. One
-    request at once is always permitted.
+    `most_at_once` is the greatest number of requests on the wire. The first 429 of a round halves it. The others do not,
+    because their requests left before the first 429 came. One request at once is always permitted.
     """
     most_at_once_after_each_round = []
     for _ in range(4):

@@ -59,11 +59,13 @@ def test_a_body_that_is_too_deep_to_be_parsed_has_no_texts():
     ids=["the key in a URI", "a longer e-mail address", "a longer number"],
 )
 def test_a_text_names_a_key_only_as_a_whole_word(text, key, names_key):
-    """No letter or digit may stand directly before or after the key, because the text is another key then."""
+    """A text such as "mailto:a@b.example" names the key "a@b.example". With a letter or digit directly before or after the
+    key it does not, because the text is another key then.
+    """
     assert contains_key(text, key) is names_key
 
 
-_READS_WHILE_THE_LIMIT_CHANGES = """
+_SCRIPT_THAT_READS_DEEP_BODIES = """
 import gc, sys, threading
 from environments.door.bodies import leaves_in, texts_of
 
@@ -88,7 +90,7 @@ def test_a_deep_body_does_not_crash_the_process():
     A recursive JSON parser would crash the process then. Hypothesis, which the suite uses, changes that limit, too.
     """
     process = subprocess.run(
-        [sys.executable, "-c", _READS_WHILE_THE_LIMIT_CHANGES], cwd=ROOT, capture_output=True, check=False
+        [sys.executable, "-c", _SCRIPT_THAT_READS_DEEP_BODIES], cwd=ROOT, capture_output=True, check=False
     )
 
     assert process.returncode == 0, process.stderr

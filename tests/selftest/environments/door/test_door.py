@@ -42,7 +42,10 @@ def test_a_request_that_moves_no_money_can_be_sent_again_as_it_was(service, manu
     ids=["an execution", "an execution with a wrong token", "the preparation of a transfer"],
 )
 def test_a_request_that_may_move_money_is_not_sent_again(send, service, manual_run):
-    """`send_again` returns None and sends nothing."""
+    """An execution or a preparation of a transfer is sent once. Then `send_again` returns None and sends nothing.
+
+    Neither does it repeat an execution with a wrong token, because a service may forget to check the token.
+    """
     exchange = send(manual_run)
     repetition = manual_run.door.send_again(exchange)
 
@@ -88,7 +91,7 @@ class ExpiresUnderWay(SocketService):
 class RunWhoseTokenExpires:
     """A run that sends a read, and then eight reads at the same moment, which get 401, because the token expired.
 
-    All this has happened when it is made. `has_new_token` says if another token can be fetched.
+    Its constructor does all this. `has_new_token` says if another token can be fetched.
     """
 
     def __init__(self, service, folder, *, has_new_token):
@@ -96,12 +99,12 @@ class RunWhoseTokenExpires:
         self.attempts_to_fetch = 0
         self.manual_run = ManualRun(service, folder, parallel=8, refresh=self.fetch)
         self.client, self.token_monitor = self.manual_run.client, self.manual_run.door.token_monitor
-        self.manual_run.door.run_end.sleep = lambda seconds: None
-        self.read()
-        self.answers_of_the_eight = Together(self.client).send_all([self.read] * 8)
+        self.manual_run.door.run_end.sleep = lambda seconds: None  # no pause takes time
+        self.send_read()
+        self.answers_of_the_eight = Together(self.client).send_all([self.send_read] * 8)
 
-    def read(self):
-        """Send a read with the token."""
+    def send_read(self):
+        """Send a read with the token of the moment, and return the exchange."""
         return self.client.send("listAccounts", valid=True)
 
     def fetch(self):
@@ -145,7 +148,7 @@ def test_a_run_goes_on_with_the_token_that_it_fetched(service, tmp_path):
     """The token expired and another one was fetched. Then a read with the token and a request without one are sent."""
     run = RunWhoseTokenExpires(service, tmp_path, has_new_token=True)
     service.received.clear()
-    run.read()
+    run.send_read()
     run.client.send("createPix", credential="no header")
 
     assert [request.path for request in service.received] == ["/v1/accounts", "/v1/pix"]
@@ -162,7 +165,7 @@ def test_nothing_is_sent_after_a_token_that_expired_for_good(service, tmp_path):
     """
     run = RunWhoseTokenExpires(service, tmp_path, has_new_token=False)
     first_read, refused_reads, check_of_token, tries_of_token = 1, 8, 1, 3
-    run.read()
+    run.send_read()
     run.client.send("createPix", credential="no header")
 
     assert run.attempts_to_fetch == 1

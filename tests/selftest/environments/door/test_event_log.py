@@ -12,11 +12,13 @@ from tests.selftest.services.one_run import CODE
 
 
 def test_a_record_sees_what_another_run_writes(tmp_path):
-    """A record keeps its parsed lines in memory, but only as long as the file does not change.
+    """The key record is a file that says which keys runs registered. A run keeps its lines in memory until the file changes.
 
-    Two runs register a key each, and the first one deletes its own. Both see that only the key of the second is left.
+    Two runs with the same file register a key each, and the first run deletes its key. Both runs then see that only the
+    key of the second one is left.
     """
-    record, record_of_other_run = (KeyRecord(tmp_path / "keys.jsonl", DigestKey(tmp_path / "key")) for _ in range(2))
+    path, digest_key = tmp_path / "keys.jsonl", DigestKey(tmp_path / "key")
+    record, record_of_other_run = KeyRecord(path, digest_key), KeyRecord(path, digest_key)
     record.note("ac-1", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
     record_of_other_run.note("ac-1", "EMAIL", "pixconf-2@example.com", REGISTERED, ours=True)
     record.note("ac-1", "EMAIL", "pixconf-1@example.com", GONE, ours=True)
@@ -25,24 +27,24 @@ def test_a_record_sees_what_another_run_writes(tmp_path):
     assert record.events() == record_of_other_run.events()
 
 
-def ask_for_its_fault(journal):
-    """Ask what is wrong with a journal."""
+def look_for_fault(journal):
+    """Look for a fault in a journal, such as a missing line."""
     journal.fault()
 
 
-def read_it(journal):
+def read_events(journal):
     """Read the events of a journal."""
     journal.events()
 
 
-def write_to_it(journal):
+def write_event(journal):
     """Write an event to a journal."""
     journal.write(CODE, "sent")
 
 
 @pytest.mark.parametrize("path", ["/dev/full", ".", "link"], ids=["a device", "a folder", "a symbolic link"])
-@pytest.mark.parametrize("use", [ask_for_its_fault, read_it, write_to_it])
-def test_a_journal_that_is_no_regular_file_is_an_error(use, path, tmp_path):
+@pytest.mark.parametrize("use_journal", [look_for_fault, read_events, write_event])
+def test_a_journal_that_is_no_regular_file_is_an_error(use_journal, path, tmp_path):
     """The journal is the file of the transaction codes that runs sent. At its path is a device, a folder or a link.
 
     It is never read or written there, because a link could lead to a file that somebody else chose. What is at the path
@@ -54,7 +56,7 @@ def test_a_journal_that_is_no_regular_file_is_an_error(use, path, tmp_path):
     journal = Journal(tmp_path / path, DigestKey(tmp_path / "key"))
 
     with pytest.raises(JournalError, match="is no file: name another place in journal"):
-        use(journal)
+        use_journal(journal)
     assert target_of_link.read_text() == "unchanged"
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
 
@@ -72,12 +74,15 @@ def test_a_line_with_all_members_is_an_event():
     ids=["empty", "cut", "an array", "a number", "without three members", "a member that is no text"],
 )
 def test_a_line_that_is_no_event_is_ignored(line):
-    """A line of a file of events is JSON with the members at, environment, digest and event, which are texts."""
+    """An event is a JSON object with the members at, environment, digest and event, which are texts. These lines are none."""
     assert event_in(line) is None
 
 
 def test_a_key_that_is_given_is_not_written_to_a_file(tmp_path):
-    """A pipeline gives the key that signs the events in a variable, so it must not be written beside the journal."""
+    """A pipeline gives the key that signs the events of the journal in an environment variable.
+
+    So the key must not be written to a file beside the journal. Here the given key is b"one".
+    """
     given_key = DigestKey(tmp_path / "key", b"one")
     given_key.make()
 
@@ -88,6 +93,7 @@ def test_a_key_that_is_given_is_not_written_to_a_file(tmp_path):
 
 def test_two_keys_make_two_digests_of_the_same_code(tmp_path):
     """A journal has a digest of each transaction code, which depends on the key of the journal."""
-    digests = {digest_of(DigestKey(tmp_path / "key", key).read(), "TX-1") for key in (b"one", b"two")}
+    digest_with_first_key = digest_of(b"one", "TX-1")
+    digest_with_second_key = digest_of(b"two", "TX-1")
 
-    assert len(digests) == 2
+    assert digest_with_first_key != digest_with_second_key

@@ -404,7 +404,7 @@ def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
 
 
 class _KilledError(Exception):
-    """Stands for the end of a process that could not write anything any more."""
+    """Raised in the place of the end of a process, which then writes nothing any more."""
 
 
 @pytest.mark.parametrize(
@@ -442,9 +442,10 @@ def test_a_code_that_a_killed_run_sent_with_the_valid_token_is_not_sent_again(
 
 
 def outcome_of_execution(exchange, *, has_valid_token=True, **circumstances):
-    """The outcome of an execution, as its answer shows it.
+    """The outcome of an execution, as its answer shows it, such as SUCCESS.
 
-    `before` is the outcome of the same code earlier in the run, and `was_prepared_by_this_run` says where the code is from.
+    Two circumstances may count, too. `before` is the outcome of an earlier execution of the same code, and
+    `was_prepared_by_this_run` says that the run prepared the code itself.
     """
     return outcome_of(exchange, executes=has_valid_token, **circumstances)
 
@@ -472,7 +473,10 @@ def test_an_execution_is_refused_if_the_service_answers_with_a_4xx():
     ids=["a result with status 201", "a time-out", "no connection"],
 )
 def test_the_outcome_of_an_execution_is_unknown_if_it_was_sent_and_not_answered(exchange, outcome):
-    """After a time-out money may have moved. Without a connection nothing was sent. A result is a success."""
+    """After a time-out money may have moved, so the outcome is unknown. Without a connection nothing was sent.
+
+    An answer with a result is a success, even with status 201.
+    """
     assert outcome_of_execution(exchange) is outcome
 
 
@@ -623,17 +627,17 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
 
     So two runs at the same time take turns, whatever the token of the request. Afterwards the lock is free.
     """
-    attempt = manual_run.door.wire.attempt
+    send_over_the_wire = manual_run.door.wire.attempt
     sent_without_lock = []
 
-    def attempt_and_note_whether_locked(sending):
-        """Send the request. If the lock can be taken, nobody held it: note the address of the request."""
+    def try_to_lock_and_send(sending):
+        """Send the request. If the lock can be taken, the run does not hold it: note the address of the request."""
         with suppress(Timeout):
             FileLock(f"{manual_run.journal}.lock").acquire(blocking=False)
             sent_without_lock.append(sending.plain_request.url)
-        return attempt(sending)
+        return send_over_the_wire(sending)
 
-    manual_run.door.wire.attempt = attempt_and_note_whether_locked
+    manual_run.door.wire.attempt = try_to_lock_and_send
     manual_run.execute(credential="a wrong token (of a JWT: another signature)")
     manual_run.execute()
 
@@ -736,9 +740,11 @@ def test_an_impossible_prepared_code_is_not_sent(service, code, tmp_path):
 
 
 def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
-    """One transaction code was executed, and another one was refused. The option --resend-code names both.
+    """One transaction code was executed, and another one was refused, because the token was wrong. Later runs know both
+    codes from the journal, a file.
 
-    The run sends only the refused code. Without the option a run does not send that one, either.
+    A run with the option --resend-code, which names both codes, sends only the refused one. A run without the option sends
+    neither.
     """
     executed_code, refused_code = CODE, OTHER_CODE
     ManualRun(service, tmp_path).execute(executed_code)

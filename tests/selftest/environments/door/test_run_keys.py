@@ -38,10 +38,10 @@ PROFILE_KEYS = (PixKey("RANDOM", ""), DISPOSABLE_EMAIL, CPF_TO_KEEP)
 
 
 class History:
-    """Keys of a run that see one request with its answer after the other. Each method returns the object, to be
-    chained.
+    """A run whose requests about keys, and their answers, a test gives one after the other.
 
-    `record` is the file from which later runs know the keys of this one. None: there is no such file.
+    Each method gives one of them and returns the history, so that calls chain. `keys` is the object that is tested: it
+    knows the keys of the run. `record` is the file from which later runs know these keys, or None without such a file.
     """
 
     def __init__(
@@ -66,7 +66,9 @@ class History:
         `body` is sent in the place of the documented body. With a `failure`, such as a time-out, there is no answer.
         """
         sent = body or {"account": account, "pixKeyType": key_type, "pixKey": key}
-        changes = {"response": None, "failure": Failure(failure, "no answer")} if failure else {}
+        changes = {}
+        if failure:
+            changes = {"response": None, "failure": Failure(failure, "no answer")}
         return self._send("registerPixKey", "POST", account, sent, {"code": 0, "data": result}, status, **changes)
 
     def list_shows(self, *keys, account=ACCOUNT, status=200, query="", credential="valid", beside=0, **members):
@@ -108,9 +110,9 @@ class History:
         return self
 
     def _send(self, operation, method, account, sent, answered, status, **changes):
-        """Give the keys of the run a request with the body `sent` and its answer with the body `answered`.
+        """Give `keys` a request with the body `sent`, and its answer with the body `answered`.
 
-        `recording` writes to the key record before and after its block. Inside the block the request is on the wire.
+        In a run the request is sent inside the block of `recording`, which writes to the key record before and after it.
         """
         self.number_of_last_request += 1
         url = f"http://127.0.0.1/v1/pix/keys/{account}"
@@ -140,8 +142,10 @@ class History:
 
     @property
     def events_in_record(self):
-        """The last event of each key in the key record, in their order."""
-        return [event["event"] for event in self.record.events()] if self.record else []
+        """The last event of each key in the key record, such as REGISTERED. Empty without a key record."""
+        if self.record is None:
+            return []
+        return [event["event"] for event in self.record.events()]
 
     @property
     def values_in_record(self):
@@ -178,15 +182,12 @@ def test_a_registration_without_a_connection_changes_nothing():
 
     A key whose earlier registration got no answer (a time-out) stays perhaps registered.
     """
-    only_without_connection = History().register(MADE_UP_KEY, failure=FailureKind.NO_CONNECTION)
-    after_an_earlier_one = (
-        History()
-        .register(MADE_UP_KEY, failure=FailureKind.TIMEOUT)
-        .register(MADE_UP_KEY, failure=FailureKind.NO_CONNECTION)
-    )
+    never_sent = History().register(MADE_UP_KEY, failure=FailureKind.NO_CONNECTION)
+    sent_once_before = History().register(MADE_UP_KEY, failure=FailureKind.TIMEOUT)
+    sent_once_before.register(MADE_UP_KEY, failure=FailureKind.NO_CONNECTION)
 
-    assert only_without_connection.states_to_clean_up == {}
-    assert after_an_earlier_one.states_to_clean_up == {MADE_UP_KEY: KeyState.MAYBE}
+    assert never_sent.states_to_clean_up == {}
+    assert sent_once_before.states_to_clean_up == {MADE_UP_KEY: KeyState.MAYBE}
 
 
 @pytest.mark.parametrize(
@@ -381,16 +382,16 @@ def test_a_registered_key_that_no_list_shows_is_reported_as_perhaps_registered_l
 def test_a_key_has_vanished_only_if_two_lists_in_a_row_lack_it():
     """A key that was there before the run has vanished if two lists in a row lack it and no deletion named it.
 
-    One list alone may lag behind. The deletion of another key may have taken it, which is what the run reports.
+    One list alone may show an older state. Here the run deletes another key before. That deletion may have deleted the
+    vanished key, too, so the run reports it.
     """
-    after_one_list = History().list_shows(CUSTOMER_KEY, PROFILE_KEY).delete(PROFILE_KEY).list_is_empty()
-    after_two_lists = (
-        History().list_shows(CUSTOMER_KEY, PROFILE_KEY).delete(PROFILE_KEY).list_is_empty().list_is_empty()
-    )
+    history = History().list_shows(CUSTOMER_KEY, PROFILE_KEY).delete(PROFILE_KEY)
+    vanished_after_one_list = history.list_is_empty().vanished_keys
+    vanished_after_two_lists = history.list_is_empty().vanished_keys
 
-    assert after_one_list.vanished_keys == set()
-    assert after_two_lists.vanished_keys == {CUSTOMER_KEY}
-    assert after_two_lists.keys.lists.key_vanished_after_deletion
+    assert vanished_after_one_list == set()
+    assert vanished_after_two_lists == {CUSTOMER_KEY}
+    assert history.keys.lists.key_vanished_after_deletion
 
 
 def test_a_key_that_a_list_shows_again_has_not_vanished():
@@ -643,7 +644,7 @@ def request_for_keys(operation, method="GET", account=ACCOUNT, sent=None):
     ids=["the list of its account", "its deletion"],
 )
 def test_a_request_cleans_up_if_it_deletes_or_lists_a_key_that_the_run_registered(sending, history):
-    """The last requests of a run are kept for cleaning up, so the run must know which requests do that.
+    """Some requests of a run are reserved for cleaning up at its end. `helps_to_clean_up` tells which requests do that.
 
     Such are the deletion of a key that the run registered, and a list of its account. Before the run registered a key, no
     request cleans up.
@@ -751,12 +752,12 @@ def test_a_later_run_knows_of_a_random_key_of_unknown_value_by_the_record(histor
 
 
 @pytest.mark.parametrize(
-    ("status", "is_perhaps_registered"),
-    [(200, True), (504, True), (400, False)],
+    ("status", "perhaps_registered"),
+    [(200, {MADE_UP_KEY}), (504, {MADE_UP_KEY}), (400, set())],
     ids=["registered", "answered by a gateway", "refused"],
 )
 def test_a_key_is_perhaps_registered_by_the_run_unless_its_registration_was_refused(
-    status, is_perhaps_registered, history
+    status, perhaps_registered, history
 ):
     """`values_perhaps_registered` has the keys that the run registered, for certain or perhaps.
 
@@ -764,9 +765,8 @@ def test_a_key_is_perhaps_registered_by_the_run_unless_its_registration_was_refu
     the run) that were not sent.
     """
     history.list_is_empty().register(MADE_UP_KEY, status=status)
-    values = history.keys.values_perhaps_registered
 
-    assert values == ({MADE_UP_KEY} if is_perhaps_registered else set())
+    assert history.keys.values_perhaps_registered == perhaps_registered
 
 
 def test_a_later_run_knows_the_keys_that_earlier_runs_left(history):
@@ -776,8 +776,9 @@ def test_a_later_run_knows_the_keys_that_earlier_runs_left(history):
     The earlier run left a made-up key, and a RANDOM key of unknown value, which is not given.
     """
     history.list_is_empty().register(MADE_UP_KEY).register("", key_type="RANDOM")
-    later = History(history.record, profile_keys=()).list_shows(MADE_UP_KEY).register(SECOND_MADE_UP_KEY, status=400)
-    types_and_values = {(key.type, key.key) for key in later.keys.keys_of_runs()}
+    later_run = History(history.record, profile_keys=())
+    later_run.list_shows(MADE_UP_KEY).register(SECOND_MADE_UP_KEY, status=400)
+    types_and_values = {(key.type, key.key) for key in later_run.keys.keys_of_runs()}
 
     assert types_and_values == {("EMAIL", MADE_UP_KEY), ("EMAIL", SECOND_MADE_UP_KEY)}
 
@@ -798,7 +799,7 @@ def test_a_deleted_key_that_a_list_still_shows_is_reported(history):
 
 
 def test_a_deleted_key_seems_free_until_a_list_shows_it(history):
-    """A key that seems free can be registered again. After a deletion that succeeded, the key does."""
+    """A key that seems free can be registered again. After its deletion succeeded, and until a list shows it, it seems free."""
     history.list_is_empty().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY)
     deletion = answer("deletePixKey", {}, sent={"pixKey": MADE_UP_KEY})
 
@@ -827,12 +828,11 @@ def test_a_key_is_found_by_the_number_of_each_request_that_may_have_registered_i
     `key_of` finds the key by the number of either registration, and no key by the number of the list.
     """
     history.list_is_empty().register(MADE_UP_KEY, status=504).register(MADE_UP_KEY)
-    values_by_number = {}
-    for number in (1, 2, 3):
-        key = history.keys.key_of(exchange_with_number(number))
-        values_by_number[number] = key and key.value
+    key_of_list, first_key, second_key = [history.keys.key_of(exchange_with_number(number)) for number in (1, 2, 3)]
 
-    assert values_by_number == {1: None, 2: MADE_UP_KEY, 3: MADE_UP_KEY}
+    assert key_of_list is None
+    assert first_key.value == MADE_UP_KEY
+    assert second_key is first_key
 
 
 def test_a_key_remembers_the_requests_that_may_have_registered_it(history):
@@ -931,7 +931,10 @@ def test_a_key_that_may_be_that_of_a_person_is_not_taken_over(
 
 
 def test_without_a_key_record_no_key_of_an_earlier_run_is_taken_over():
-    """Only the key record (a file) can say that an earlier run registered the key."""
+    """A list before the run shows a key of the profile. Only a key record (a file) could say that an earlier run registered it.
+
+    Without the record the key may be somebody's, so it does not count as registered by a run.
+    """
     history = History(record=None, profile_keys=PROFILE_KEYS).list_shows(PROFILE_KEY)
 
     assert not history.keys.count_as_registered_if_recorded(DISPOSABLE_EMAIL)
@@ -1001,7 +1004,7 @@ def test_a_learned_value_can_become_unknown_again(history):
 
 
 @pytest.mark.parametrize(
-    ("profile_keys", "is_sandbox", "may_tell"),
+    ("profile_keys", "is_sandbox", "is_key_of_run"),
     [
         ((PixKey("RANDOM", "", disposable=True),), False, True),
         ((PixKey("RANDOM", ""),), False, False),
@@ -1011,13 +1014,15 @@ def test_a_learned_value_can_become_unknown_again(history):
     ],
     ids=["a disposable RANDOM entry", "a RANDOM entry", "a disposable e-mail key", "a sandbox", "no keys"],
 )
-def test_a_random_key_is_told_by_two_lists_only_if_nobody_else_registers_keys(profile_keys, is_sandbox, may_tell):
+def test_a_new_listed_key_is_the_random_key_of_the_run_only_if_nobody_else_registers_keys(
+    profile_keys, is_sandbox, is_key_of_run
+):
     """A new key in a second list is the RANDOM key of the run only if nobody else registers keys at the account
     meanwhile.
 
     A RANDOM entry in the profile that is `disposable` says so. On a sandbox (a test system) it is always assumed.
     """
-    assert Keys(profile_keys, is_sandbox=is_sandbox).new_listed_key_is_of_run is may_tell
+    assert Keys(profile_keys, is_sandbox=is_sandbox).new_listed_key_is_of_run is is_key_of_run
 
 
 # -- lists -----------------------------------------------------------------------------------------------------------
@@ -1044,9 +1049,8 @@ def test_a_key_that_the_service_registers_at_another_account_is_to_be_cleaned_up
     Here a made-up key is registered for a made-up account. Afterwards two lists of an account of the profile show it,
     and the list from before the run lacked it. So it is perhaps registered (MAYBE) there.
     """
-    history.list_is_empty().list_is_empty(account=OTHER_ACCOUNT).begin_run().register(
-        MADE_UP_KEY, account=MADE_UP_ACCOUNT
-    )
+    history.list_is_empty().list_is_empty(account=OTHER_ACCOUNT).begin_run()
+    history.register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
     history.list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT).list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT)
 
     assert history.accounts_and_states_to_clean_up == [
@@ -1211,10 +1215,10 @@ def test_the_list_of_another_account_is_no_evidence_about_a_key_of_the_profile(l
 
 
 def test_a_similar_text_in_a_list_may_be_a_key_of_the_profile(history):
-    """The registration of a key of the profile succeeded. A list shows a text that contains the key, so it counts as
-    perhaps listed (`was_listed`).
+    """The registration of a key of the profile succeeded. A list shows a text that contains the key, such as "x-a@b.example".
 
-    A later list shows nothing, so a list has lacked the key although it was accepted (`was_absent_after_acceptance`).
+    That may be the key, so the key counts as listed (`was_listed`). A later list shows nothing, so a list has lacked the
+    key although it was accepted (`was_absent_after_acceptance`).
     """
     history.list_is_empty().register(PROFILE_KEY)
     [key] = history.keys_to_clean_up
@@ -1352,9 +1356,8 @@ def test_a_made_up_key_that_the_service_cut_is_added_once(history):
 def test_a_text_that_was_listed_before_the_run_is_no_cut_key_of_the_run(history):
     """A text that a list showed before the run is never deleted, even if it is the beginning of a key of the run.
 
-    A service may have cut that key (`add_changed_keys` looks for such texts), but this text was there before.
-
-    A customer's key, which is unlike the key of the run, is not taken for a cut one, either.
+    A service may cut a key when it stores it, and `add_changed_keys` looks for such texts. But this text was there before.
+    A customer's key, which is unlike the key of the run, is not taken for a cut key, either.
     """
     history.list_shows(CUT_KEY).begin_run().register(MADE_UP_KEY).list_shows(CUT_KEY, MADE_UP_KEY, CUSTOMER_KEY)
     history.keys.add_changed_keys(ACCOUNT)
