@@ -29,12 +29,15 @@ def keys_in(record):
 
 
 def accounts_of_remaining_keys(record, known_accounts):
-    """The account of each made-up key that earlier runs left. It is "" if it is none of the accounts that the run knows."""
+    """The accounts of the made-up keys that earlier runs left. An account that is not in `known_accounts` is ""."""
     return [account for account, _ in record.remaining_keys(known_accounts)]
 
 
 def test_a_later_run_reads_the_last_event_of_a_key(open_record):
-    """One run notes first that the key may be registered, and then that it is. A later run reads the second event."""
+    """One run notes first that the key is perhaps registered (MAYBE), and then that it is registered.
+
+    A later run reads only the second event.
+    """
     open_record("one").note(ACCOUNT, "EMAIL", PROFILE_KEY, MAYBE, ours=False)
     open_record("one").note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
     record_of_later_run = open_record("two")
@@ -79,7 +82,7 @@ def test_only_the_owner_can_read_the_files_of_the_record(open_record, tmp_path):
 def test_a_record_belongs_to_an_address(open_record):
     """A key was registered at one address. At another address the same key may be a customer's, so it has no state there.
 
-    A run at the other address keeps the entry, but does not have it among its own keys.
+    A run at the other address keeps the entry in the file, but the key is not among the keys that it may delete.
     """
     open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
     record_of_other_address = open_record(base_url=OTHER_ADDRESS)
@@ -90,9 +93,9 @@ def test_a_record_belongs_to_an_address(open_record):
 
 
 def test_a_remaining_key_is_given_with_its_account_if_the_run_knows_the_account(open_record):
-    """The record has only a digest of the account. A run finds it among the accounts that it knows.
+    """The record has only a digest of the account. `remaining_keys` compares it with the accounts that the run knows.
 
-    With other accounts the key is given with an empty account.
+    If the run knows the account, the key is given with it. Otherwise the key is given with an empty account.
     """
     open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
     [event] = open_record().events()
@@ -132,7 +135,11 @@ def test_the_remaining_keys_are_only_those_that_were_made_up(open_record):
 
 
 def test_the_random_keys_of_a_run_share_an_entry(open_record):
-    """A service makes RANDOM keys, and their value may be unknown. The run `one` has two of them, the run `two` has one."""
+    """A service makes the value of a RANDOM key, which may stay unknown (None). The keys of unknown value of a run are one
+    entry.
+
+    Here the run `one` notes two such keys, and the run `two` notes one. So there are two entries.
+    """
     for run in ("one", "one", "two"):
         open_record(run).note(ACCOUNT, "RANDOM", None, MAYBE, ours=True)
     runs_with_an_entry = [event["run"] for event in open_record().events()]
@@ -141,9 +148,9 @@ def test_the_random_keys_of_a_run_share_an_entry(open_record):
 
 
 def test_a_run_removes_its_own_entry_of_random_keys_alone(open_record):
-    """Two runs have RANDOM keys of unknown value. The second run notes that its keys are gone; the first entry stays.
+    """Two runs have RANDOM keys of unknown value. The second run notes that its keys are gone; the entry of the first stays.
 
-    A record that belongs to no run removes the entries of all runs, as `python -m environments cleanup` does.
+    A record that is opened for no run ("") removes the entries of all runs, as `python -m environments cleanup` does.
     """
     for run in ("one", "two"):
         open_record(run).note(ACCOUNT, "RANDOM", None, MAYBE, ours=True)

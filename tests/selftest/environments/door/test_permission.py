@@ -49,10 +49,10 @@ def raise_if_forbidden(method, url, allow=("read", "execute"), *, credential="va
     ],
 )
 def test_a_request_without_permission_is_refused(method, url, reason):
-    """The profile (the settings of the run) allows reads and executions, and the run sends nothing else.
+    """The profile (the settings of the run) allows reads and executions, so a request to register a key is refused.
 
-    It also refuses another origin than that of the service, undocumented paths, and transaction codes that nobody gave
-    to it. Permission does not depend on the method alone, because a GET executes a transfer.
+    So is a request to another origin than that of the service, to an undocumented path, or with a transaction code that
+    the profile does not have. The method GET alone permits nothing, because a GET executes a transfer.
     """
     with pytest.raises(ForbiddenError, match=f"^{reason}"):
         raise_if_forbidden(method, url)

@@ -30,8 +30,7 @@ DURATION_IS_OVER = say("limits.{setting} ({limit} s) is over", setting="duration
 
 
 class Silent(SocketService):
-    """Does what a request asks for and never answers. Each request that arrives releases the semaphore
-    `has_arrived`."""
+    """Does what a request asks for and never answers. Each request that arrives releases the semaphore `has_arrived`."""
 
     def __init__(self):
         super().__init__()
@@ -45,7 +44,7 @@ class Silent(SocketService):
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A clock that a test sets: calling it gives the seconds `now`."""
 
     now = 0.0
 
@@ -170,23 +169,27 @@ def test_a_later_run_may_send_a_code_that_a_stopped_run_did_not_send(manual_run)
     assert manual_run.door.guard.open_journal_and_find_usable([CODE]) == [CODE]
 
 
+# Each of these functions returns a context. Inside its `with` block the next execution of the run has to wait.
+
+
 def too_many_requests_are_on_the_wire(manual_run):
-    """Inside the `with` block another request is on the wire that permits no request beside it."""
+    """A context in which another request is on the wire that permits no request beside it."""
     return manual_run.door.backoff.on_the_wire(SimpleNamespace(beside=0, most_at_once=0, goes_first=False))
 
 
 def another_run_holds_the_journal(manual_run):
-    """Inside the `with` block another run has the lock of the journal, the file that each execution is written to."""
+    """A context in which another run has the lock of the journal, the file that each execution is written to."""
     return started_journal(manual_run.journal.parent).locked()
 
 
 def a_request_has_just_been_sent(manual_run):
-    """`limits.rate` says how many requests a second are sent. The next one waits from now on."""
-    return nullcontext(manual_run.door.budget.wait_for_rate_limit())
+    """A context in which one request was just sent. The next one waits, because of `limits.rate` (requests a second)."""
+    manual_run.door.budget.wait_for_rate_limit()
+    return nullcontext()
 
 
 @pytest.mark.parametrize(
-    ("make_it_wait", "method_that_waits"),
+    ("reason_to_wait", "method_that_waits"),
     [
         (too_many_requests_are_on_the_wire, "wait_for"),
         (another_run_holds_the_journal, "holding_file_lock"),
@@ -195,11 +198,12 @@ def a_request_has_just_been_sent(manual_run):
     ids=["for other requests to be answered", "for another run to release the journal", "for limits.rate"],
 )
 def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(
-    make_it_wait, method_that_waits, service, tmp_path, monkeypatch
+    reason_to_wait, method_that_waits, service, tmp_path, monkeypatch
 ):
     """An execution is not sent so far, because it waits. When the run is stopped, it stops waiting and is never sent.
 
-    It does not count as an execution, and a later run may send its code.
+    It does not count as an execution, and a later run may send its code. The test knows that the execution waits as soon
+    as a method of the end of the run is called (`method_that_waits`).
     """
     one_request_in_10_000_seconds = 1 / 10_000
     manual_run = ManualRun(service, tmp_path, rate=one_request_in_10_000_seconds)
@@ -211,7 +215,7 @@ def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(
         is_waiting.set()
         return wait(*arguments)
 
-    with make_it_wait(manual_run):
+    with reason_to_wait(manual_run):
         monkeypatch.setattr(run_end, method_that_waits, wait_and_say_so)
         thread = ThreadWithResult(manual_run.execute)
         assert is_waiting.wait(HANG_LIMIT_S)
@@ -267,16 +271,19 @@ def test_in_the_last_minute_only_requests_that_clean_up_are_sent(
     for operation in ALL_SIX:
         manual_run.client.send(operation, path_parameters[operation], json=body)
     operations_left_out = set(ALL_SIX) - set(operations_sent)
+    expected_notes = {}
+    if operations_left_out:
+        expected_notes = {DURATION_IS_OVER: operations_left_out}
 
     assert len(service.received) == len(operations_sent)
-    assert manual_run.door.unsent == ({DURATION_IS_OVER: operations_left_out} if operations_left_out else {})
+    assert manual_run.door.unsent == expected_notes
 
 
 def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
-    """limits.requests is 40, and a twentieth of it (2) is kept for requests that delete keys of the run.
+    """limits.requests is 40, and a twentieth of it (2) is reserved for requests that delete keys of the run.
 
-    So 38 are sent: one that prepares a transfer, because limits.transfers is 1, and 37 reads. The 39 preparations that
-    are not sent do not count. A request that cleans up is permitted afterwards.
+    So 38 requests are sent: one that prepares a transfer, because limits.transfers is 1, and 37 reads. The 39 preparations
+    that are not sent do not count. A request that cleans up is permitted afterwards.
     """
     manual_run = ManualRun(service, tmp_path, requests=40, transfers=1)
     for _ in range(40):
@@ -353,7 +360,7 @@ def test_generated_requests_are_not_sent_at_the_end(operation, key, run_that_may
 def test_no_wait_is_longer_than_limits_duration():
     """limits.duration is 10 seconds, and they are over. A sleep of an hour ends at once.
 
-    An answer is waited for one second at most.
+    The run waits for an answer for one second at most (`longest_answer_s`).
     """
     clock = Clock()
     run_end = RunEnd(10.0, clock=clock)

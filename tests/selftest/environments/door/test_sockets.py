@@ -37,20 +37,26 @@ def busy_machine(monkeypatch):
 
 
 class SpeaksTlsAndCloses(SpeaksTls, ClosesConnections):
-    """Closes without a word over TLS, too."""
+    """Speaks TLS, and closes connections without the message of TLS that announces the end."""
 
 
-def service_and_run(service_class, folder, when_it_closes):
-    """The service, over TLS or without, and a run against it that knows all codes.
+def started_service_and_run(service_class, folder, when_it_closes):
+    """A service that was started, over TLS or without, and a run against it that knows all codes.
 
-    `when_it_closes` says when the service closes a connection.
+    `when_it_closes` has attributes of the service, functions that say when it closes a connection, such as
+    `{"ends_before_request": close_connection}`.
     """
-    certificates = Certificates(folder) if service_class is SpeaksTlsAndCloses else None
-    service = service_class(certificates, needs_client_certificate=False) if certificates else service_class()
-    vars(service).update(when_it_closes)
-    return service.__enter__(), run_that_knows_all_codes(
-        service, folder, ca_bundle=certificates and str(certificates.ca_bundle)
-    )
+    ca_bundle = None
+    if service_class is SpeaksTlsAndCloses:
+        certificates = Certificates(folder)
+        ca_bundle = str(certificates.ca_bundle)
+        service = service_class(certificates, needs_client_certificate=False)
+    else:
+        service = service_class()
+    for name, function in when_it_closes.items():
+        setattr(service, name, function)
+    service.__enter__()
+    return service, run_that_knows_all_codes(service, folder, ca_bundle=ca_bundle)
 
 
 def run_that_knows_all_codes(service, folder, **options):
@@ -102,10 +108,9 @@ def test_a_code_has_a_fresh_connection_if_a_kept_one_is_not_safe(seconds_kept, p
     """
     monkeypatch.setattr("environments.door.sockets.KEPT_S", seconds_kept)
     execute_each_after_a_read(run_that_knows_all_codes(service, tmp_path, proxied=proxied))
-    codes_on_kept_connections = service.codes_on_kept_connections
 
     assert service.executions_with_valid_token == list(ALL_CODES)
-    assert codes_on_kept_connections == []
+    assert service.codes_on_kept_connections == []
 
 
 @pytest.mark.parametrize(
@@ -122,7 +127,7 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service_c
 
     So every code is sent once, over a new connection, and succeeds.
     """
-    service, manual_run = service_and_run(service_class, tmp_path, when_it_closes)
+    service, manual_run = started_service_and_run(service_class, tmp_path, when_it_closes)
     with service:
         manual_run.client.send("listAccounts")
         assert service.connection_ended.acquire(timeout=HANG_LIMIT_S)  # the service has closed the connection
@@ -133,8 +138,8 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service_c
 
     assert statuses == [200, 200, 200]
     assert codes_received == list(ALL_CODES)
-    assert service.codes_on_kept_connections == []  # the codes on kept connections
-    assert manual_run.door.guard.unknown_outcomes == []  # the executions of unknown outcome
+    assert service.codes_on_kept_connections == []
+    assert manual_run.door.guard.unknown_outcomes == []  # the numbers of executions of unknown outcome
 
 
 CLOSING_AT_THE_SECOND_CODE = {
@@ -142,7 +147,8 @@ CLOSING_AT_THE_SECOND_CODE = {
     "by a reset, in the place of an answer": (ClosesConnections, {"ends_instead_of_answer": reset_and_close}, True),
     "in the place of an answer, over TLS": (SpeaksTlsAndCloses, {"ends_instead_of_answer": close_connection}, True),
 }
-"""By how the service closes the kept connection of the second code: its class, the moment, and if it got the code."""
+"""By how the service closes the kept connection of the second code: the class of the service, the function that says when
+it closes, and True if the service got the code."""
 
 
 @pytest.mark.parametrize(
@@ -158,14 +164,14 @@ class TestConnectionThatClosesUnderACode:
 
         The second code is not sent again, neither by itself nor if the run wants to execute it once more.
         """
-        service, manual_run = service_and_run(service_class, tmp_path, when_it_closes)
+        service, manual_run = started_service_and_run(service_class, tmp_path, when_it_closes)
         with service:
             execute_each_after_a_read(manual_run)
             second_try = manual_run.execute(SECOND_CODE)
-        received_over_it = [SECOND_CODE] if service_got_the_code else []
+        received_on_closed_connection = [SECOND_CODE] if service_got_the_code else []
 
-        assert service.codes_on_kept_connections == received_over_it
-        assert service.executions_with_valid_token == [FIRST_CODE, *received_over_it, THIRD_CODE]
+        assert service.codes_on_kept_connections == received_on_closed_connection
+        assert service.executions_with_valid_token == [FIRST_CODE, *received_on_closed_connection, THIRD_CODE]
         assert "is not sent again" in second_try.failure.message
 
     def test_the_outcome_of_the_code_is_unknown(self, service_class, when_it_closes, service_got_the_code, tmp_path):
@@ -173,7 +179,7 @@ class TestConnectionThatClosesUnderACode:
 
         Money may have moved, so the journal (the file of what was sent) and the report say that its outcome is unknown.
         """
-        service, manual_run = service_and_run(service_class, tmp_path, when_it_closes)
+        service, manual_run = started_service_and_run(service_class, tmp_path, when_it_closes)
         with service:
             _, lost_execution, _ = execute_each_after_a_read(manual_run)
         outcomes_of_second_code = manual_run.outcomes_in_journal[2:4]  # after "sent" and "success" of the first code
@@ -190,7 +196,7 @@ class TestConnectionThatClosesUnderACode:
         A service may close a connection that it kept. So its requirement is inconclusive, the service counts as
         reachable, and the other codes succeed.
         """
-        service, manual_run = service_and_run(service_class, tmp_path, when_it_closes)
+        service, manual_run = started_service_and_run(service_class, tmp_path, when_it_closes)
         with service:
             first_execution, lost_execution, third_execution = execute_each_after_a_read(manual_run)
         conclusion = judge("executePix.connection", lost_execution).conclusion
@@ -228,12 +234,11 @@ def test_preparations_of_transfers_have_a_fresh_connection(service, manual_run):
     manual_run.client.send("listAccounts", valid=True)
     manual_run.client.send("createPix", json={}, valid=False)
     first_path, second_path, *later_paths = [request.path for request in service.received]
-    paths_on_kept_connections = service.paths_on_kept_connections
 
     assert first_path == "/v1/accounts"
     assert second_path == "/v1/pix"
     assert "/v1/pix" in later_paths  # the invalid preparation
-    assert paths_on_kept_connections == later_paths
+    assert service.paths_on_kept_connections == later_paths
 
 
 class NotesConnections(SocketService):
@@ -256,15 +261,16 @@ class NotesConnections(SocketService):
 
 @served_by(NotesConnections)
 def test_the_requests_of_a_thread_go_over_one_connection(service, tmp_path):
-    """Two threads ask for the balance of one account each, ten times. Each account is asked for over one connection.
+    """Two threads ask ten times for the balance of an account, each for another account. A thread keeps its connection.
 
-    Before either thread sends its next request, both have their answers. So both connections are free, and each thread
-    could take the other one.
+    Before a thread sends its next request, both threads have their answers. So both connections are free, and each thread
+    could take the connection of the other one.
     """
     client = ManualRun(service, tmp_path, parallel=2).client
     both_are_answered = threading.Barrier(2)
 
     def send_in_order(account):
+        """Ask for the balance of the account ten times. After each answer wait for that of the other thread."""
         for _ in range(10):
             client.send("getBalance", account)
             both_are_answered.wait(HANG_LIMIT_S)

@@ -16,7 +16,9 @@ FIRST_TOKEN, SECOND_TOKEN = "Tok-3n.One", "Tok-3n.Two"
 
 
 class WatchedToken:
-    """A token monitor, what is given to it, and what it does.
+    """A token monitor (it finds out if the token of the run has expired), and a record of what the monitor does.
+
+    A test gives the monitor the answers of a run, one after the other, with `receive`.
 
     | attribute | meaning |
     |---|---|
@@ -25,8 +27,8 @@ class WatchedToken:
     | `pauses` | the seconds that it waited each time |
     | `disregarded` | the numbers of the exchanges that do not count, because of the expired token |
 
-    `statuses_of_checks` are the statuses of the reads that it sends again; the last one is repeated. `next_token` is the
-    token that it fetches; None: there is none.
+    `statuses_of_checks` are the statuses of the answers to the reads that it sends again. The last status is repeated.
+    `next_token` is the token that it fetches, or None if no token can be fetched.
     """
 
     def __init__(self, *, statuses_of_checks=(401,), next_token=SECOND_TOKEN):
@@ -49,19 +51,22 @@ class WatchedToken:
         )
 
     def _send_again(self, read):
-        """The exchange of a read that the monitor sends again, to check the token. It has the next status."""
+        """The exchange of a read that the monitor sends again, to check the token. Its answer has the next status."""
         self.reads_sent_again.append(read.number)
         self.number += 1
-        is_last = len(self._statuses_of_checks) == 1
-        status = self._statuses_of_checks[0] if is_last else self._statuses_of_checks.pop(0)
+        status = self._statuses_of_checks[0]
+        if len(self._statuses_of_checks) > 1:
+            del self._statuses_of_checks[0]
         return replace(answer("listAccounts", {}, status=status), number=self.number)
 
     def _disregard(self, numbers, reason):
+        """Note the exchanges that do not count. The reason must be that the token expired."""
         assert "expired" in str(reason)
         self.disregarded.update(numbers)
 
     @contextmanager
     def _pausing(self, seconds):
+        """Note a pause of the run. No time passes."""
         self.pauses.append(seconds)
         yield
 
@@ -76,18 +81,21 @@ class WatchedToken:
         return True
 
     def is_resent_after(self, status, operation="listAccounts", *, valid=True, credential="valid", code=None):
-        """Give the monitor a request with this answer; the first one has the number 1. True if it is to be sent again."""
+        """Give the monitor a request and its answer with this status. Returns True if the request is to be sent again.
+
+        The first exchange has the number 1.
+        """
         self.number += 1
-        sending = self.sending(operation, valid=valid, credential=credential, code=code)
+        sending = self.unsent_request(operation, valid=valid, credential=credential, code=code)
         exchange = answer(operation, {"code": 0, "data": {}}, status=status, valid=valid, credential=credential)
         sending.exchange = replace(exchange, number=self.number)
         return self.monitor.fetch_another_if_expired(sending)
 
-    def see(self, *answer, **request):
-        """Give the monitor a request with this answer, as above."""
+    def receive(self, *answer, **request):
+        """Give the monitor a request and its answer, as `is_resent_after` does. Returns nothing."""
         self.is_resent_after(*answer, **request)
 
-    def sending(self, operation="listAccounts", *, scheme="Bearer", **intent):
+    def unsent_request(self, operation="listAccounts", *, scheme="Bearer", **intent):
         """A request with the current token, before it is sent."""
         code = intent.pop("code", None)
         headers = {"Authorization": f"{scheme} {self.secrets.token()}"}
@@ -102,7 +110,7 @@ def test_a_token_that_expired_is_fetched_once():
     does not count against the service.
     """
     token = WatchedToken(statuses_of_checks=[401])
-    token.see(200)
+    token.receive(200)
     second_read_is_resent = token.is_resent_after(401)
 
     assert second_read_is_resent
@@ -121,7 +129,7 @@ def test_a_token_that_another_read_is_granted_has_not_expired():
     So no token is fetched, and the refusal counts against the service (it is not excused).
     """
     token = WatchedToken(statuses_of_checks=[200])
-    token.see(200)
+    token.receive(200)
     second_read_is_resent = token.is_resent_after(401)
 
     assert not second_read_is_resent
@@ -141,7 +149,7 @@ def test_a_token_that_cannot_be_renewed_has_expired(next_token, number_of_notes)
     The message names the refused exchange. Its refusal is excused: it does not count against the service.
     """
     token = WatchedToken(next_token=next_token)
-    token.see(200)
+    token.receive(200)
     second_read_is_resent = token.is_resent_after(401)
 
     assert not second_read_is_resent
@@ -155,11 +163,11 @@ def test_a_token_that_cannot_be_renewed_has_expired(next_token, number_of_notes)
 def test_nothing_is_sent_after_the_token_expired(credential, next_token):
     """The token expired, and no other one can be fetched. A request with the token, or without one, is refused by the run."""
     token = WatchedToken(next_token=next_token)
-    token.see(200)
-    token.see(401)
+    token.receive(200)
+    token.receive(401)
 
     with pytest.raises(NotSentError, match="the token expired during the run"):
-        token.monitor.refuse_expired(token.sending(credential=credential))
+        token.monitor.refuse_expired(token.unsent_request(credential=credential))
 
 
 def test_a_token_has_expired_for_good_if_every_read_is_refused_three_times():
@@ -169,9 +177,9 @@ def test_a_token_has_expired_for_good_if_every_read_is_refused_three_times():
     refused, which ends the run.
     """
     token = WatchedToken(next_token=None, statuses_of_checks=[401])
-    token.see(200, "listAccounts")
-    token.see(200, "getBalance")
-    token.see(401, "registerPixKey")
+    token.receive(200, "listAccounts")
+    token.receive(200, "getBalance")
+    token.receive(401, "registerPixKey")
     check, both_reads = [2], [1, 2]
 
     assert token.pauses == [1.0, 2.0, 4.0]
@@ -191,10 +199,10 @@ def test_a_token_that_is_accepted_after_a_pause_has_not_expired(statuses_of_chec
     against the service. All other answers count, as none is disregarded for an expired token.
     """
     token = WatchedToken(next_token=None, statuses_of_checks=statuses_of_checks)
-    token.see(200)
-    token.see(401)
+    token.receive(200)
+    token.receive(401)
 
-    token.monitor.refuse_expired(token.sending())  # raises an error if the token has expired
+    token.monitor.refuse_expired(token.unsent_request())  # raises an error if the token has expired
     assert token.monitor.line_about_expiry == ""
     assert token.monitor.excused == {2}
     assert token.disregarded == set()
@@ -207,8 +215,8 @@ def test_the_answer_of_a_gateway_to_a_check_of_the_token_does_not_end_the_run(st
     That answer says nothing of the token, so the token has not expired.
     """
     token = WatchedToken(next_token=None, statuses_of_checks=[401, status_of_gateway])
-    token.see(200)
-    token.see(401)
+    token.receive(200)
+    token.receive(401)
 
     assert not token.monitor.has_ended_the_run
 
@@ -222,13 +230,13 @@ def test_refusals_after_the_last_success_do_not_count_if_the_token_expired():
     as 400 (5).
     """
     token = WatchedToken(next_token=None)
-    token.see(401, credential="no header")  # exchange 1
-    token.see(200)  # 2
-    token.see(401, credential="no header")  # 3
-    token.see(401, valid=False)  # 4
-    token.see(400, valid=False)  # 5
-    token.see(401)  # 6; the checks have the numbers 7 to 10
-    token.see(401, valid=False)  # 11, which was on its way
+    token.receive(401, credential="no header")  # exchange 1
+    token.receive(200)  # 2
+    token.receive(401, credential="no header")  # 3
+    token.receive(401, valid=False)  # 4
+    token.receive(400, valid=False)  # 5
+    token.receive(401)  # 6; the checks have the numbers 7 to 10
+    token.receive(401, valid=False)  # 11, which was on its way
 
     assert token.disregarded == {3, 4, 6, 8, 9, 10, 11}
 
@@ -240,12 +248,12 @@ def test_invalid_requests_that_are_refused_again_and_again_make_the_token_be_che
     the one after it would come after 20. Here there are 17 refusals, a success, and 19 refusals.
     """
     token = WatchedToken(statuses_of_checks=[200])
-    token.see(200)
+    token.receive(200)
     for _ in range(17):
-        token.see(401, valid=False)
-    token.see(200)
+        token.receive(401, valid=False)
+    token.receive(200)
     for _ in range(19):
-        token.see(401, valid=False)
+        token.receive(401, valid=False)
 
     assert token.reads_sent_again == [1, 1]
 
@@ -253,9 +261,9 @@ def test_invalid_requests_that_are_refused_again_and_again_make_the_token_be_che
 def test_five_invalid_requests_that_are_refused_show_that_the_token_expired():
     """In parts of a run all requests are invalid. After a success five of them get 401, and so do the checks of the token."""
     token = WatchedToken(next_token=None)
-    token.see(200)
+    token.receive(200)
     for _ in range(5):
-        token.see(401, valid=False)
+        token.receive(401, valid=False)
 
     assert token.monitor.has_ended_the_run
 
@@ -271,7 +279,7 @@ def test_the_token_is_not_checked_after_an_answer_that_may_have_another_cause(st
     Such are one refusal of an invalid request, a refusal of a request without a token, and an error of the server.
     """
     token = WatchedToken()
-    token.see(200)
+    token.receive(200)
     is_resent = token.is_resent_after(status, **request_with_that_answer)
 
     assert not is_resent
@@ -298,7 +306,7 @@ def test_a_token_that_no_read_was_granted_cannot_expire():
 def test_an_execution_is_not_sent_again_with_a_new_token():
     """An execution gets 401 because the token expired. Another token is fetched, but a transaction code is sent once."""
     token = WatchedToken()
-    token.see(200)
+    token.receive(200)
     execution_is_resent = token.is_resent_after(401, "executePix", code="TX-1")
 
     assert not execution_is_resent
@@ -321,7 +329,7 @@ def test_a_request_that_waited_gets_the_new_token(scheme, with_token, header_aft
     The scheme of its header stays. A request that is meant to go without the valid token keeps its header.
     """
     token = WatchedToken()
-    waiting_request = token.sending(scheme=scheme)
+    waiting_request = token.unsent_request(scheme=scheme)
     waiting_request.with_token = with_token
     token.secrets.learn_token(SECOND_TOKEN)
     token.monitor.put_in_newest_token(waiting_request)

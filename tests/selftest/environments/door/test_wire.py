@@ -31,14 +31,14 @@ def certificates(tmp_path):
     return Certificates(tmp_path)
 
 
-def service_with_certificate(certificates, *names, **options):
-    """A service over TLS with another certificate of the authority."""
-    certificates.server = certificates.authority.issue_cert(*names, **options)
+def service_with_certificate_for(host, certificates):
+    """A service at localhost over TLS, whose certificate is for this host."""
+    certificates.server = certificates.authority.issue_cert(host)
     return SpeaksTls(certificates, needs_client_certificate=False)
 
 
 def wire_of(proxy=None, **tls):
-    """A wire of a profile with this section `tls`."""
+    """The wire of a run: what opens its connections. `proxy` and `tls` are sections of its profile (its settings)."""
     profile = Profile(name="", path=Path("staging.yaml"), base_url="", tls=Tls(**tls))
     return Wire(SimpleNamespace(**{**vars(profile), "limits": Limits(), "proxy": proxy}), RunEnd())
 
@@ -67,7 +67,7 @@ def test_a_failed_tls_handshake_is_reported_in_one_line(
     """
     ca_bundle = certificates.ca_bundle if is_authority_trusted else None
     with (
-        service_with_certificate(certificates, host_of_certificate) as service,
+        service_with_certificate_for(host_of_certificate, certificates) as service,
         closing(wire_of(ca_bundle=ca_bundle)) as wire,
     ):
         failure = send_a_read(wire, service)
@@ -134,14 +134,18 @@ def tls_with_encrypted_key(certificates):
 def test_everything_goes_through_the_proxy_of_the_profile(certificates, tls_with_encrypted_key, tmp_path):
     """A run goes through the proxy in its settings, which gets a CONNECT and nothing else. The service gets the request.
 
-    The variable HTTPS_PROXY is not read; here it has an address at which nothing listens.
-
-    The client key has a passphrase, which is nowhere in the files and the output of the run.
+    The variable HTTPS_PROXY is not read; here it has an address at which nothing listens. The client key has a passphrase,
+    which is nowhere in the files and the output of the run.
     """
     with SpeaksTls(certificates) as service, Proxy() as proxy:
         profile = write_profile(tmp_path, service.base_url, tls=tls_with_encrypted_key, proxy=proxy.base_url)
-        proxy_of_machine = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:1")
-        result = run_suite(profile, "-k", "executePix.document.type", PIX_KEY_PASSPHRASE=PASSPHRASE, **proxy_of_machine)
+        unused_address = "http://127.0.0.1:1"
+        variables = {
+            "PIX_KEY_PASSPHRASE": PASSPHRASE,
+            "HTTPS_PROXY": unused_address,
+            "https_proxy": unused_address,
+        }
+        result = run_suite(profile, "-k", "executePix.document.type", **variables)
     text_of_report = "".join(file.read_text() for file in result.folder.iterdir())
 
     assert result.status == 0, result.output
@@ -151,9 +155,9 @@ def test_everything_goes_through_the_proxy_of_the_profile(certificates, tls_with
 
 
 def test_a_wrong_passphrase_of_the_client_key_is_a_mistake_in_the_profile(tls_with_encrypted_key, monkeypatch):
-    """The profile (the settings of the run) names the variable that holds the passphrase. It has another text.
+    """The client key has a passphrase. The profile (the settings of the run) names a variable that has another text.
 
-    The message names both settings that belong together.
+    The message names the two settings that belong together: the certificate and its key.
     """
     monkeypatch.setenv("PIX_KEY_PASSPHRASE", "another")
     message = r"^tls.client_cert, tls.client_key: .*, or the passphrase is wrong or missing$"

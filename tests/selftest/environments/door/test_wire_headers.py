@@ -14,8 +14,9 @@ class BlankBeforeColon(SocketService):
     LINE = b"X-FRAME-OPTIONS : SAMEORIGIN"
 
     def answer(self, connection, request):
-        status, _, rest = response_bytes(self.sandbox.respond(request)).partition(b"\r\n")
-        connection.sendall(status + b"\r\n" + self.LINE + b"\r\n" + rest)
+        """Send the answer of the sandbox with LINE before its first header."""
+        status_line, _, headers_and_body = response_bytes(self.sandbox.respond(request)).partition(b"\r\n")
+        connection.sendall(status_line + b"\r\n" + self.LINE + b"\r\n" + headers_and_body)
 
 
 class TabBeforeColon(BlankBeforeColon):
@@ -71,9 +72,10 @@ def test_a_header_line_without_a_name_and_a_colon_is_a_limit_of_the_suite(servic
     ids=["a blank before a colon: the run passes", "a line that is no header: the run is incomplete"],
 )
 def test_an_unusual_header_line_is_no_failure_and_no_warning(service, exit_status, tmp_path):
-    """Requirements of an answer that the suite can read pass. Those of an answer that it cannot read are left undecided.
+    """A service may write a blank before the colon of a header. The suite can read such an answer, so the run passes (0).
 
-    Exit status 6 says that the run is incomplete.
+    It cannot read an answer with a line that is no header. So its requirements are left undecided, and the run is
+    incomplete (exit status 6).
     """
     result = run_suite(write_profile(tmp_path, service.base_url), "-k", "listAccounts")
 
