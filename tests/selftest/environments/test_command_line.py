@@ -21,10 +21,14 @@ COMMANDS = {
 """Each command, with its function and the arguments that it needs."""
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "reports recorded"])
+COMMANDS_WITH_HELP = {**COMMANDS, "reports recorded": (reports, ["recorded"])}
+"""The same with `reports recorded`, which passes all its arguments but --help on to pytest."""
+
+
+@pytest.mark.parametrize("command", COMMANDS_WITH_HELP)
 def test_help_says_what_the_command_does(command, capsys):
     """Each command prints its usage with --help, and below it a sentence about what it does."""
-    main, arguments = COMMANDS.get(command, (reports, ["recorded"]))
+    main, arguments = COMMANDS_WITH_HELP[command]
     with pytest.raises(SystemExit) as exit_info:
         main([*arguments, "--help"])
     usage, sentence, *_ = capsys.readouterr().out.split("\n\n")

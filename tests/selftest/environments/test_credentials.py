@@ -18,15 +18,15 @@ FROM_VARIABLE, FROM_FILE = Auth(token_env="PIX_TOKEN"), Auth(token_file=Path("to
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """A working directory with an empty folder `environments`, and no token in the environment."""
+def working_folder(tmp_path, monkeypatch):
+    """The working directory of each test. It has an empty folder `environments`; no token is in the environment."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PIX_TOKEN", raising=False)
     (tmp_path / "environments").mkdir()
 
 
 def profile_with_auth(auth=FROM_VARIABLE, **changes):
-    """A profile with this source of the token."""
+    """A profile (the settings of a run) that takes its access token from this source."""
     file = Path("environments/staging.yaml")
     return Profile(name="staging", path=file, base_url="https://bank.example", auth=auth, **changes)
 
@@ -36,10 +36,13 @@ def shell_command(script):
     return Auth(token_command=("sh", "-c", script))
 
 
-def refusal_message(resolve, *arguments):
-    """The message of the ProfileError that `resolve` raises. Neither the message nor its traceback has the secret."""
+def refusal_message(function, *arguments):
+    """The message of the ProfileError that the function raises with these arguments.
+
+    AssertionError if the message or its traceback shows SECRET.
+    """
     with pytest.raises(ProfileError) as caught:
-        resolve(*arguments)
+        function(*arguments)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
     return str(caught.value)
 
@@ -170,10 +173,10 @@ def test_a_refresh_runs_the_command_a_second_time_and_no_later_one_does():
 
 
 def test_a_command_that_fails_in_a_refresh_is_not_run_again():
-    """If the command for the access token fails in a refresh, the first token stays, and a later refresh does not run it.
+    """If the command for the access token fails in a refresh, the first token stays. A later refresh does not run the command.
 
-    The command here writes a line with x into the file `runs`, and prints that file as the token. When it runs for the
-    second time, the file has two lines: it fails.
+    The command here adds a line with x to the file `runs`, and prints the file as the token. When it runs for the second
+    time, the file has two lines, and the command fails.
     """
     script = "echo x >> runs; test $(wc -l < runs) != 2 && cat runs"
     target = open_target(profile_with_auth(shell_command(script)))

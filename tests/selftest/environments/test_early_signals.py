@@ -11,15 +11,15 @@ from tests.selftest.services.running import ROOT, clean_environment
 PROGRAM_THAT_SIGNALS_ITSELF = """
 import os, signal, sys
 
-class Sends:
-    '''Sends the signal when the first module after early_signals is imported.'''
+class SendsSignalAtImport:
+    '''Sends the signal to this process when the chosen module is imported.'''
 
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
             os.kill(os.getpid(), {number})
         return None
 
-sys.meta_path.insert(0, Sends())
+sys.meta_path.insert(0, SendsSignalAtImport())
 sys.argv = {arguments!r}
 import runpy
 runpy.run_module({command!r}, run_name="__main__", alter_sys=True)

@@ -30,7 +30,7 @@ FIELDS_OF_EXECUTION = {field.name for field in operations()["executePix"].result
 
 
 def transfer_body(to, value=1.5, payer="ac-0001"):
-    """The body of a transfer."""
+    """The body of a transfer of this value, from the account `payer` to the account or key `to`."""
     return {"from": payer, "to": to, "value": value, "date": DATE, "description": "Test"}
 
 
@@ -60,7 +60,7 @@ def service():
 
 @pytest.fixture
 def call_operation(service):
-    """Calls an operation of the sandbox: the response, and the data in its envelope."""
+    """A function that sends a request to the sandbox. It returns the response, and the member `data` of its JSON."""
 
     def respond(method, path, body=None, authorization=f"Bearer {TOKEN}"):
         headers = {"content-type": "application/json"}
@@ -164,9 +164,13 @@ def test_the_books_of_the_sandbox_balance_under_eight_threads(call_operation, se
         return codes_and_statuses
 
     with ThreadPoolExecutor(8) as pool:
-        number_of_answers = Counter(chain.from_iterable(pool.map(prepare_and_execute, range(8))))
+        answers_of_callers = pool.map(prepare_and_execute, range(8))
+    number_of_answers = Counter(chain.from_iterable(answers_of_callers))
+    expected_number_of_answers = {}
+    for code in codes:
+        expected_number_of_answers |= {(code, 200): 1, (code, 409): 7}
 
-    assert number_of_answers == {(code, 200): 1 for code in codes} | {(code, 409): 7 for code in codes}
+    assert number_of_answers == expected_number_of_answers
     with service.database.transaction() as ledger:
         assert sum_of_entries(ledger) == 0
         balance_before, number_of_transfers = 500_000_000, 32
@@ -177,12 +181,12 @@ def test_the_books_of_the_sandbox_balance_under_eight_threads(call_operation, se
 
 
 def test_the_server_of_the_sandbox_stops_although_a_connection_is_open(monkeypatch):
-    """A client has got an answer, and keeps its connection open without a word. The server stops and closes it."""
+    """A client has got an answer, and keeps its connection open without a word. The server stops and closes the connection."""
     monkeypatch.setattr("environments.sandbox.server._Handler.timeout", None)
     with Server(Service()) as server:
         connection = socket.create_connection(server.base_url.removeprefix("http://").split(":"))
         connection.sendall(b"GET /v1/accounts HTTP/1.1\r\nHost: x\r\n\r\n")
-        while not connection.recv(65_536).endswith(b"}"):
+        while not connection.recv(65_536).endswith(b"}"):  # the end of the answer
             continue
     with connection:
         assert connection.recv(1) == b""  # the connection is closed

@@ -1,4 +1,4 @@
-"""The registry of secrets: one call has a value guarded by the door and hidden in output."""
+"""The registry of secrets (`Secrets`): what it knows is guarded by the door, and hidden in output."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_a_code_that_becomes_known_is_written_to_the_journal_before_it_is_sent(m
 
 
 def test_a_token_that_is_fetched_again_replaces_the_old_one(secrets):
-    """`refresh` fetches a token and returns true if it is another one. A second refresh gets the same token."""
+    """`refresh` fetches a token, and returns True if it is another one than the run has. A second refresh gets the same token."""
     target = Target("http://127.0.0.1", secrets, fetch_token=lambda: NEXT_TOKEN)
     results_of_refresh = [target.refresh(), target.refresh()]
 

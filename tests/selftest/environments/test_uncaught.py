@@ -14,10 +14,10 @@ from spec.requirements import read_yaml
 from tests.selftest.services.running import ROOT, clean_environment
 
 
-def exception_of(act):
-    """The exception that the function raises."""
+def exception_of(function):
+    """The exception that the function raises. AssertionError if it raises none."""
     try:
-        act()
+        function()
     except BaseException as error:
         return error
     raise AssertionError("nothing was raised")
@@ -49,7 +49,7 @@ def raise_keyboard_interrupt():
 
 
 @pytest.mark.parametrize(
-    ("act", "exit_status", "beginning_of_line"),
+    ("function_that_raises", "exit_status", "beginning_of_line"),
     [
         (raise_value_error, 3, "error: ValueError (tests/selftest/environments/test_uncaught.py:"),
         (raise_in_another_file_of_the_suite, 3, "error: AttributeError (spec/requirements.py:"),
@@ -65,13 +65,15 @@ def raise_keyboard_interrupt():
         "Ctrl-C",
     ],
 )
-def test_an_exception_that_nobody_catches_is_printed_as_one_line(act, exit_status, beginning_of_line, capsys):
+def test_an_exception_that_nobody_catches_is_printed_as_one_line(
+    function_that_raises, exit_status, beginning_of_line, capsys
+):
     """An exception that nobody catches ends the process with one line: its type, and the last place in the files of the suite.
 
     It does not have the message of the exception, which may hold a secret (here t0ken). The exit status is none of those
     that judge the service.
     """
-    error = exception_of(act)
+    error = exception_of(function_that_raises)
     with pytest.raises(SystemExit) as exit_info:
         _end_with_one_line(type(error), error, error.__traceback__)
     printed = capsys.readouterr().err
@@ -85,7 +87,10 @@ def test_an_exception_that_nobody_catches_is_printed_as_one_line(act, exit_statu
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is full")
 @pytest.mark.parametrize("command", ["environments check sandbox", "environments journal", "spec"])
 def test_a_command_whose_output_goes_to_a_full_disk_prints_one_line(command, tmp_path):
-    """The standard output of the command is /dev/full, which is always full. The line says so, without a traceback."""
+    """The standard output of the command is /dev/full, which is always full.
+
+    The command prints one line on standard error that says so, without a traceback.
+    """
     with open("/dev/full", "w") as full:
         process = subprocess.run(
             [sys.executable, "-m", *command.split()],

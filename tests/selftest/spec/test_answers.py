@@ -63,7 +63,7 @@ CODE_401 = b'{"code": 401}'
     ids=["401", "200 with code 401", "403 with code 401", "201 with code 401", "403"],
 )
 def test_a_401_refuses_the_token(response, is_refused):
-    """The status 401 refuses the token, and so does code 401 in the envelope of a 200 or a 403."""
+    """The status 401 refuses the token. So does the code 401 in the envelope, if the status is 200 or 403."""
     assert refuses_the_token(response) is is_refused
 
 
@@ -114,9 +114,9 @@ def test_a_200_is_a_refusal_only_with_another_code_than_0_and_without_a_sign_of_
     ],
 )
 def test_a_request_with_a_wrong_token_is_granted_something_if_its_answer_has_a_result(exchange, granted):
-    """A service must not give a result to a request with a wrong token. These exchanges are such requests.
+    """A service must not give a result to a request with a wrong token. If it does, `grants_protected_result` is True.
 
-    A refusal, a result without values and a login page give nothing.
+    A refusal, a result without values and a login page give nothing away.
     """
     assert grants_protected_result(exchange) is granted
 
@@ -205,7 +205,7 @@ def test_a_registration_without_a_clear_answer_may_have_succeeded(exchange, may_
     ],
 )
 def test_a_refusal_is_about_the_caller_if_it_is_about_token_scope_certificate_or_login(response, kind):
-    """A refusal about the caller says who may ask, and nothing about what was asked. Any other answer is none (None)."""
+    """A refusal about the caller says who may ask, and nothing about what was asked. For any other answer the kind is None."""
     assert refusal_about_the_caller(response) is kind
 
 
@@ -227,6 +227,7 @@ def test_an_execution_result_in_a_refusal_has_at_least_three_members_with_a_valu
     If three of them have a value, money may have moved.
     """
     result = {**dict.fromkeys(EXECUTION_RESULT, empty_value), **members_with_a_value}
-    found_results = execution_results(execution(result, status=409).response)
+    refusal = execution(result, status=409).response
+    a_result_was_found = execution_results(refusal) != []
 
-    assert (found_results != []) is has_a_result
+    assert a_result_was_found is has_a_result

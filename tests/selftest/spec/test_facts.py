@@ -193,22 +193,32 @@ def test_merged_facts_contradict_none_of_their_answers(facts_of_answer):
 LEVELS_THAT_ARE_READ = 8
 
 
-def nested(levels, wrap):
-    """A text inside of this number of objects or arrays."""
+def object_with(value):
+    """An object with this value as its member `data`."""
+    return {"data": value}
+
+
+def array_with(value):
+    """An array with this value as its item."""
+    return [value]
+
+
+def nested(levels, container_with):
+    """A text inside of this number of objects or arrays, which `container_with` makes."""
     value = "x"
     for _ in range(levels):
-        value = wrap(value)
+        value = container_with(value)
     return value
 
 
-@pytest.mark.parametrize("wrap", [lambda value: {"data": value}, lambda value: [value]], ids=["objects", "arrays"])
-def test_the_facts_of_a_deep_answer_end_at_the_eighth_level(wrap):
+@pytest.mark.parametrize("container_with", [object_with, array_with])
+def test_the_facts_of_a_deep_answer_end_at_the_eighth_level(container_with):
     """An answer has eleven levels of objects or arrays. The facts (places and types) say that there is more below.
 
     They say nothing about what is there. An answer of eight levels is read whole.
     """
-    facts_of_deep_answer = facts_of(nested(LEVELS_THAT_ARE_READ + 3, wrap))
-    facts_of_flat_answer = facts_of(nested(LEVELS_THAT_ARE_READ, wrap))
+    facts_of_deep_answer = facts_of(nested(LEVELS_THAT_ARE_READ + 3, container_with))
+    facts_of_flat_answer = facts_of(nested(LEVELS_THAT_ARE_READ, container_with))
     [place_with_more_below] = [place for place, type_of_value in facts_of_deep_answer if type_of_value == DEEP]
     depths = [place.count("/") for place, _ in facts_of_deep_answer]
 

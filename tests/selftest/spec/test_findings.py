@@ -23,7 +23,9 @@ def test_a_finding_says_what_was_expected_and_what_came():
 
 
 def test_the_full_text_of_a_finding_says_how_it_was_found():
-    """A generated request with the body null showed it twice, only beside other requests, and exchange 4 is the smallest."""
+    """A property test drew requests with the body null. Two of them got a wrong answer, but only while other requests were
+    on the wire. Of these two, exchange 4 is the smallest request.
+    """
     generated = replace(WRONG_STATUS, shown_by=say("body, null"), times=2, seed=7, exchanges=(4,), alone=False)
 
     assert str(generated.in_full) == (
@@ -79,11 +81,17 @@ def test_a_finding_cites_only_exchanges_that_were_sent():
 
 
 def test_every_template_of_a_finding_is_used():
-    """A finding has a code, such as `status`, and spec/findings.yaml has the words for each code."""
-    folders = ("spec", "tests/traffic", "tests/conformance")
-    sources = "".join(file.read_text("utf-8") for folder in folders for file in (ROOT / folder).rglob("*.py"))
+    """A finding has a code, such as `status`, and spec/findings.yaml has the words (a template) for each code.
 
-    assert [code for code in templates() if f'"{code}"' not in sources] == []
+    A code is used if a source file has it in quotes.
+    """
+    sources = ""
+    for folder in ("spec", "tests/traffic", "tests/conformance"):
+        for file in (ROOT / folder).rglob("*.py"):
+            sources += file.read_text("utf-8")
+    unused_codes = [code for code in templates() if f'"{code}"' not in sources]
+
+    assert unused_codes == []
 
 
 def test_a_finding_without_a_template_is_an_error():

@@ -43,7 +43,7 @@ def test_a_path_reaches_each_operation_that_a_lenient_server_could_run(method, p
 
 
 def test_the_personal_fields_are_those_that_name_a_person_an_account_or_a_payment():
-    """spec/openapi.yaml marks them, and a report does not show their values."""
+    """spec/openapi.yaml marks fields as personal, and a report does not show their values. These are among them."""
     expected_fields = {
         "document", "name", "key", "pixKey", "account", "digit", "branch", "message", "from", "to", "DocumentNumber",
     }  # fmt: skip

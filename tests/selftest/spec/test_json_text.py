@@ -72,7 +72,7 @@ def test_fractions_and_other_values_are_no_integers(body):
     assert not is_integer(read_json(body).value)
 
 
-@pytest.mark.parametrize(("value", "expected"), [(Decimal("1.5"), True), (True, False)], ids=["1.5", "true"])
-def test_a_boolean_is_no_number(value, expected):
-    """Python takes a boolean for a number, and JSON does not."""
-    assert is_number(value) is expected
+@pytest.mark.parametrize(("value", "is_json_number"), [(Decimal("1.5"), True), (True, False)], ids=["1.5", "true"])
+def test_a_boolean_is_no_number(value, is_json_number):
+    """In Python a boolean is a number (an int), and in JSON it is not. A decimal number is one in both."""
+    assert is_number(value) is is_json_number

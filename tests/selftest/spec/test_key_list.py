@@ -15,9 +15,9 @@ PLACE_OF_KEYS = "/data/keys/*/pixKey"
 OTHER_PHONE = "+5511955500777"
 
 
-def list_with_unknown_places(value: object) -> Listing:
-    """A list of keys with this body. It is not known where in the body its keys are."""
-    return Listing(answer("listPixKeys", json.dumps(value).encode(), path="/v1/pix/keys/ac"))
+def list_with_unknown_places(body: object) -> Listing:
+    """A list of keys with this JSON body. It is not known where in the body its keys are."""
+    return Listing(answer("listPixKeys", json.dumps(body).encode(), path="/v1/pix/keys/ac"))
 
 
 def list_with_items(*items):
@@ -103,7 +103,10 @@ def test_a_list_with_more_pages_or_with_keys_elsewhere_is_incomplete(data):
     ids=["no key, on one page", "one key, fewer than a page"],
 )
 def test_a_list_that_says_that_it_has_one_page_is_complete(data):
-    """Members beside the keys tell it, such as `pages` or `last`. A member `next` of a key is about that key."""
+    """Members beside the keys say how many pages there are, such as `pages` or `last`. Here they say that there is one.
+
+    A member `next` inside of a key is about that key, and says nothing of pages.
+    """
     assert not list_with_data(data).incomplete
 
 
@@ -136,18 +139,18 @@ def test_a_list_shows_a_number_in_another_member_if_pix_key_cannot_be_it(item, s
 
 
 def test_a_list_never_shows_an_empty_key_elsewhere():
-    """Each text has the empty text in it, so an empty key is not looked for."""
+    """Another member than `pixKey` has a phone number. Each text has the empty text in it, so an empty key is not looked for."""
     assert not list_with_items({"pixKey": "PHONE", "value": PHONE}).shows_outside_key_at("")
 
 
-@pytest.mark.parametrize("write_in_form", PHONE_FORMS.values(), ids=PHONE_FORMS)
-def test_a_list_may_show_a_number_in_any_form(write_in_form):
+@pytest.mark.parametrize("written_number", PHONE_FORMS.values(), ids=PHONE_FORMS)
+def test_a_list_may_show_a_number_in_any_form(written_number):
     """A phone number is found in a list in another form, such as with punctuation or in several members.
 
     If the list hides digits of the number, it is not found, and the list says that it hides keys (`hides_keys`). Another
     number is never taken for it.
     """
-    key_list = list_with_items({"pixKey": write_in_form(PHONE), "since": 1767225600000})
+    key_list = list_with_items({"pixKey": written_number(PHONE), "since": 1767225600000})
     is_found, hides_keys = key_list.may_show(PHONE), key_list.hides_keys
 
     assert is_found is not hides_keys
@@ -182,7 +185,10 @@ def test_a_list_may_show_an_email_key_in_another_form(text, may_be_it):
     ],
 )
 def test_a_masked_text_may_hide_a_key_with_the_same_visible_characters(masked_text, key, may_be_it):
-    """A list shows a text with hidden characters (*). It may be a key that has the visible ones in the same order."""
+    """A list shows a text with hidden characters (*). It may be a key that has the visible characters in the same order.
+
+    For example "pix****.com" may be the key pixconf-0a1b@example.com.
+    """
     assert list_with_items({"pixKey": masked_text}).may_show_masked(key) is may_be_it
 
 

@@ -81,7 +81,10 @@ def test_a_request_that_was_not_sent_has_a_purpose_too():
 
 
 def test_valid_requests_are_given_apart_from_generated_ones():
-    """Generated requests are those that the property tests draw. They have a `part`, and other tests judge them."""
+    """`valid` gives the valid requests that no property test drew. Property tests judge the generated requests themselves.
+
+    A generated request has the name of its generator, such as "sequences". With that name, `valid` gives those.
+    """
     generated, invalid = exchange(2, generator="sequences"), exchange(3, valid=False)
     log = Log([READ, generated, invalid])
 
@@ -94,14 +97,16 @@ def test_valid_requests_are_given_apart_from_generated_ones():
 DONE = {"code": 0, "data": {"id": "TX-1", "status": "DONE", "date": 1, "bank": "1"}}
 
 
-def executions(*sent: tuple[str, int, Execution]) -> Log:
-    """A log of executions, each given by its code, the status of its answer and its purpose. Each answer says DONE."""
-    return Log(
-        replace(
-            answer("executePix", DONE, status=status, path=f"/v1/execute/pix/{code}"), number=number, purpose=purpose
-        )
-        for number, (code, status, purpose) in enumerate(sent, 1)
-    )
+def log_of_executions(*executions: tuple[str, int, Execution]) -> Log:
+    """A log of executions, each given by its code, the status of its answer and its purpose. Each answer says DONE.
+
+    The exchanges have the numbers 1, 2 and so on.
+    """
+    exchanges = []
+    for number, (code, status, purpose) in enumerate(executions, 1):
+        executed = answer("executePix", DONE, status=status, path=f"/v1/execute/pix/{code}")
+        exchanges.append(replace(executed, number=number, purpose=purpose))
+    return Log(exchanges)
 
 
 @pytest.mark.parametrize(
@@ -121,12 +126,13 @@ def test_a_refusal_that_says_done_was_executed_if_nobody_can_have_sent_the_code_
     This request moved it only if the run prepared the code itself (PREPARED) and had not sent it before. A code that the
     profile supplies (SUPPLIED) may have been executed by others.
     """
-    log = executions(
+    log = log_of_executions(
         (code_sent_without_token_before, 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-1", 409, purpose)
     )
-    executed = executed_and_refused(log)
+    numbers_of_executed = [exchange.number for exchange in executed_and_refused(log)]
+    expected_numbers = [2] if was_executed else []
 
-    assert bool(executed) is was_executed
+    assert numbers_of_executed == expected_numbers
 
 
 @pytest.mark.parametrize(
@@ -142,20 +148,22 @@ def test_a_wrong_token_perhaps_spent_a_code_if_another_code_of_the_profile_was_e
     Perhaps the service spent the code on the wrong token. TX-1, which was not sent with a wrong token, was executed. If it
     is of the profile, as TX-2 is, codes of the profile work. If the run prepared it, TX-2 may just have expired.
     """
-    log = executions(
+    log = log_of_executions(
         ("TX-1", 200, origin_of_executed_code), ("TX-2", 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-2", 404, Execution.SUPPLIED)
     )  # fmt: skip
 
     numbers = [exchange.number for exchange in perhaps_spent_by_wrong_tokens(log)]
+    expected_numbers = [3] if is_perhaps_spent else []
 
-    assert numbers == ([3] if is_perhaps_spent else [])
+    assert numbers == expected_numbers
 
 
-def test_targeted_attempted_and_generated_requests_are_asked_for_apart():
-    """A log has a request that was not sent, a read that was sent again (exchange 4), a generated one and a balance.
+def test_requests_of_scenarios_sent_requests_and_generated_ones_are_asked_for_apart():
+    """A log has a request that was not sent, a read that was sent again (exchange 4), a generated read and a balance.
 
-    `generated` gives the requests that property tests drew, `targeted` the others whose answer counts, and `attempts`
-    each request that was sent.
+    `generated` gives the requests that property tests drew. `sent_by_scenarios` gives the other requests that were sent
+    and whose answer counts, and `attempts` each request that was sent. A read that was sent again counts by its last
+    answer.
     """
     generated = exchange(2, generator="listAccounts")
     not_sent = exchange(0)
@@ -175,9 +183,10 @@ def test_the_repetition_of_a_request_is_found_by_the_first_request():
 
     The second read here was to be repeated, too, but a limit kept the repetition back (number 0), so it has none.
     """
-    once_more = exchange(5, purpose=None, repeats=1)
-    log = Log([READ, READ_AFTER_CHANGES, once_more, exchange(0, repeats=2)])
+    repetition = exchange(5, purpose=None, repeats=1)
+    repetition_that_was_not_sent = exchange(0, repeats=2)
+    log = Log([READ, READ_AFTER_CHANGES, repetition, repetition_that_was_not_sent])
 
-    assert log.repetition_of(READ) == once_more
+    assert log.repetition_of(READ) == repetition
     assert log.repetition_of(READ_AFTER_CHANGES) is None
-    assert log.sent_by_scenarios("listAccounts") == [READ, READ_AFTER_CHANGES, once_more]
+    assert log.sent_by_scenarios("listAccounts") == [READ, READ_AFTER_CHANGES, repetition]

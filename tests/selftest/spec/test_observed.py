@@ -79,10 +79,12 @@ def test_an_answer_refuses_a_request_for_its_content(exchange, refuses_the_conte
 
 
 def test_a_recorded_answer_is_its_status_media_type_and_some_headers():
-    """Of most headers the record says only that they are present. Of WWW-Authenticate it has the scheme if it is known."""
+    """`answer_without_body` describes an answer for a record that later runs compare with.
+
+    It says of most headers only that they are present. Of WWW-Authenticate it has the scheme if it is a known one.
+    """
     headers = (("Content-Type", "application/json"), ("WWW-Authenticate", "bearer realm=x"), ("Allow", "GET"))
     response = answer("executePix", b"", status=401, headers=headers).response
-
     response_with_unknown_scheme = replace(response, headers=(("WWW-Authenticate", "Tok3n x"),))
 
     assert answer_without_body(response) == "401 application/json [Allow: present; WWW-Authenticate: Bearer]"

@@ -21,9 +21,11 @@ REQUIREMENTS_OF_EACH_FIELD = ("present", "type", "spelling")
 
 
 def operations_of_schema():
-    """The operations of spec/openapi.yaml, as OpenAPI has them."""
-    paths = read_yaml(OPENAPI)["paths"].values()
-    return [operation for path in paths for operation in path.values() if "operationId" in operation]
+    """The operations of spec/openapi.yaml, such as `{"operationId": "executePix", "security": […], …}`."""
+    operations_of_paths = []
+    for path in read_yaml(OPENAPI)["paths"].values():
+        operations_of_paths += [member for member in path.values() if "operationId" in member]
+    return operations_of_paths
 
 
 def test_the_schema_of_the_interface_is_valid_openapi():
@@ -35,16 +37,24 @@ def test_the_schema_of_the_interface_is_valid_openapi():
 
 
 def test_only_the_two_documented_operations_require_the_token():
-    """The document shows it for executePix and registerPixKey. Any other operation has the token as one alternative.
+    """The document shows the token for executePix and registerPixKey. So in spec/openapi.yaml only these two require it.
 
-    It is the first one, because some tools know only the first.
+    For any other operation the token is one of two alternatives. It is the first one, because some tools use only the
+    first.
     """
-    security = {operation["operationId"]: operation["security"] for operation in operations_of_schema()}
-    operations_with_token_alone = {id for id, alternatives in security.items() if alternatives == [{"bearer": []}]}
-    first_alternatives = [alternatives[0] for alternatives in security.values()]
+    token = {"bearer": []}
+    alternatives_by_operation = {
+        operation["operationId"]: operation["security"] for operation in operations_of_schema()
+    }
+    operations_with_token_alone = {
+        operation for operation, alternatives in alternatives_by_operation.items() if alternatives == [token]
+    }
+    operations_with_another_first = [
+        operation for operation, alternatives in alternatives_by_operation.items() if alternatives[0] != token
+    ]
 
     assert operations_with_token_alone == {"executePix", "registerPixKey"}
-    assert [alternative for alternative in first_alternatives if alternative != {"bearer": []}] == []
+    assert operations_with_another_first == []
 
 
 def test_the_schema_permits_any_other_status_than_200():
@@ -60,32 +70,32 @@ def test_the_schema_permits_any_other_status_than_200():
 def test_each_field_of_a_result_has_three_requirements(operation):
     """Each field of a result in spec/openapi.yaml has three requirements: it is present, has its type, and is spelled so.
 
-    No field that the schema lacks has one.
-
-    The requirement about the type names the types of the schema.
+    Their ids are such as executePix.id.present. A field that the schema lacks has no requirement. The text of the
+    requirement about the type names the types of the schema, such as "string or null".
     """
-    in_schema = {
-        f"{operation.id}.{field.name}.{what}" for field in operation.result for what in REQUIREMENTS_OF_EACH_FIELD
-    }
-    in_requirements = {
-        id
-        for id, requirement in requirements().items()
-        if requirement.operation == operation.id
-        and "Resources" in requirement.section
-        and id.endswith(REQUIREMENTS_OF_EACH_FIELD)
-    }
-    types = {field.name: " or ".join(field.types) for field in operation.result}
-    wrong_types = [
-        name for name, text in types.items() if text not in requirements()[f"{operation.id}.{name}.type"].text
-    ]
+    expected_ids = set()
+    fields_with_wrong_types = []
+    for field in operation.result:
+        expected_ids |= {f"{operation.id}.{field.name}.{word}" for word in REQUIREMENTS_OF_EACH_FIELD}
+        types = " or ".join(field.types)
+        if types not in requirements()[f"{operation.id}.{field.name}.type"].text:
+            fields_with_wrong_types.append(field.name)
+    ids = set()
+    for id, requirement in requirements().items():
+        is_about_a_result = requirement.operation == operation.id and "Resources" in requirement.section
+        if is_about_a_result and id.endswith(REQUIREMENTS_OF_EACH_FIELD):
+            ids.add(id)
 
-    assert in_requirements - in_schema == set(), "no such field in spec/openapi.yaml"
-    assert in_schema - in_requirements == set(), "no requirement"
-    assert wrong_types == []
+    assert ids - expected_ids == set(), "no such field in spec/openapi.yaml"
+    assert expected_ids - ids == set(), "no requirement"
+    assert fields_with_wrong_types == []
 
 
 def test_every_requirement_has_a_test_or_a_reason():
-    """A requirement has a conformance test, or says in `untestable` why no request can show it; never both, never neither."""
+    """A requirement has a conformance test, or its entry `untestable` says why no request can show it.
+
+    No requirement has both, and none has neither of them.
+    """
     tested = {item.get_closest_marker("requirement").args[0] for item in conformance_tests(generated=True)}
     untestable = {requirement.id for requirement in requirements().values() if requirement.untestable}
 
@@ -95,19 +105,21 @@ def test_every_requirement_has_a_test_or_a_reason():
 
 
 def test_each_requirement_has_one_rule_at_most():
-    """A rule is a function that judges an answer. It names its requirement by the id, or several by a pattern with *.
+    """A rule is a function that judges an answer. Its decorator names the requirement: `@rule("executePix.json")`.
 
-    Two rules never match the same requirement, and each rule matches at least one.
+    A pattern with * names several requirements. Two rules never name the same requirement, and each rule names at least
+    one that exists.
     """
-    patterns = [
-        pattern
-        for file in RULE_FILES
-        for pattern in re.findall(r'^@(?:field_)?rule\("(.+)"\)', file.read_text("utf-8"), re.MULTILINE)
-    ]
-    matched = {pattern: fnmatch.filter(requirements(), pattern) for pattern in patterns}
-
-    patterns_without_requirement = [pattern for pattern, ids in matched.items() if not ids]
-    times_matched = Counter(id for ids in matched.values() for id in ids)
+    patterns = []
+    for file in RULE_FILES:
+        patterns += re.findall(r'^@(?:field_)?rule\("(.+)"\)', file.read_text("utf-8"), re.MULTILINE)
+    patterns_without_requirement = []
+    times_matched = Counter()
+    for pattern in patterns:
+        ids = fnmatch.filter(requirements(), pattern)
+        times_matched.update(ids)
+        if not ids:
+            patterns_without_requirement.append(pattern)
 
     assert patterns_without_requirement == []
     assert times_matched == Counter(list(RULES))  # each requirement with a rule is matched once
@@ -118,20 +130,22 @@ def test_the_docstring_of_a_rule_is_its_requirement():
 
     A rule for several requirements has a name in braces where their texts differ.
     """
-    docstrings = {id: getattr(rule, "func", rule).__doc__ for id, rule in RULES.items()}
-    patterns = {id: re.sub(r"\\{\w+\\}", ".+", re.escape(docstring)) for id, docstring in docstrings.items()}
-
-    docstrings_that_differ = {
-        requirements()[id].text: docstrings[id]
-        for id, pattern in patterns.items()
-        if not re.fullmatch(pattern, requirements()[id].text)
-    }
+    docstrings_that_differ = {}
+    for id, rule in RULES.items():
+        function = getattr(rule, "func", rule)  # a rule for several requirements is a partial function
+        docstring = function.__doc__
+        pattern = re.sub(r"\\{\w+\\}", ".+", re.escape(docstring))
+        if not re.fullmatch(pattern, requirements()[id].text):
+            docstrings_that_differ[id] = docstring
 
     assert docstrings_that_differ == {}
 
 
 def test_each_requirement_has_an_id_of_its_own():
-    """The id begins with an operation or `general`. Two entries of spec/requirements.yaml with one id would be one here."""
+    """`requirements()` has the entries of spec/requirements.yaml by their ids. Two entries with one id would be one there.
+
+    An id begins with an operation, or with the word general.
+    """
     first_words = {id.split(".")[0] for id in requirements()}
 
     assert len(read_yaml(SOURCE)["requirements"]) == len(requirements())

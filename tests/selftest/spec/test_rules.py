@@ -11,8 +11,6 @@ from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION_RESULT, REGISTRATION_RESULT, answer, execution, registration, unanswered
 
 CASES = read_yaml(Path(__file__).with_name("rules.yaml"))
-
-
 DOCUMENTED_EXAMPLES = {"executePix": execution(), "registerPixKey": registration()}
 """By operation, an exchange with a result as the interface document shows it."""
 
@@ -101,13 +99,20 @@ def test_the_field_key_of_a_registration_is_the_key_that_was_sent(key_sent, key_
 
 
 def exchange_that_deviates(rule, *, body=None, data=None, changes=None, **options):
-    """The exchange of a case of rules.yaml."""
+    """The exchange of a case of rules.yaml. `rule` begins with its operation, such as "executePix.status".
+
+    The case gives the body, or the member `data` of the body, or the changes to the documented example of `data`.
+    """
+    operation, _, _ = rule.partition(".")
     if body is not None:
-        return answer(rule.split(".")[0], body.encode(), **options)
-    example, build = (
-        (EXECUTION_RESULT, execution) if rule.startswith("executePix") else (REGISTRATION_RESULT, registration)
-    )
-    return build({**example, **(changes or {})} if data is None else data, **options)
+        return answer(operation, body.encode(), **options)
+    if operation == "executePix":
+        example, exchange_with = EXECUTION_RESULT, execution
+    else:
+        example, exchange_with = REGISTRATION_RESULT, registration
+    if data is None:
+        data = {**example, **(changes or {})}
+    return exchange_with(data, **options)
 
 
 @pytest.mark.parametrize("case", CASES["deviations"], ids=lambda case: case["rule"])

@@ -31,22 +31,24 @@ PREPARE = {
 
 @pytest.fixture(autouse=True)
 def token(monkeypatch):
-    """Leaves only the token in the environment of a check."""
-    for name in [name for name in os.environ if name.startswith("PIX_")]:
+    """Set the variable of the token, and remove all other variables of the suite."""
+    variables_of_suite = [name for name in os.environ if name.startswith("PIX_")]
+    for name in variables_of_suite:
         monkeypatch.delenv(name)
-    monkeypatch.setenv(*next(iter(TOKEN_VARIABLES.items())))
+    for name, value in TOKEN_VARIABLES.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
 def check_command(tmp_path, capsys):
-    """Runs `python -m environments check` for a profile of this service, with changes to the profile.
+    """A function that runs `python -m environments check` for a profile of this service. `changes` are keys of the profile.
 
-    Gives its exit status, and the lines that it prints with ADDRESS and PROFILE in place of address and path.
+    It returns the exit status, and the lines printed, with ADDRESS and PROFILE for the address and the path.
     """
 
     def run_check(service, *, base_url="", options=(), **changes):
-        changes = {"transactions": {"prepare": PREPARE}, **changes}
-        profile = write_profile(tmp_path, base_url or service.base_url, **changes)
+        settings = {"transactions": {"prepare": PREPARE}, **changes}
+        profile = write_profile(tmp_path, base_url or service.base_url, **settings)
         variables_before = dict(os.environ)
         status = main(["check", str(profile), *options])
         os.environ.update(variables_before)  # the command removes the token from the environment
@@ -291,12 +293,13 @@ def test_a_check_suggests_which_key_type_the_account_cannot_have(listed_key, lin
 def test_a_check_suggests_a_body_for_deletions(key_list, name):
     """The interface document does not show the body of a deletion, so the profile (the settings of a run) has to say it.
 
-    The command suggests an object with the key, under the name that the key has in a list.
+    The command suggests an object with the key, under the name that the key has in a list. If the list is empty, the name
+    is that of a registration (pixKey).
     """
     profile = replace(load("sandbox"), key_at=None, requests={})
-    [line] = [line for line in lines_to_add_to_profile(key_list, profile) if line.startswith("requests: ")]
+    [suggestion] = [line for line in lines_to_add_to_profile(key_list, profile) if line.startswith("requests: ")]
 
-    assert line.startswith("requests: {deletePixKey: {json: {" + name + ': "{key}"}}} (')
+    assert suggestion.startswith("requests: {deletePixKey: {json: {" + name + ': "{key}"}}} (')
 
 
 def test_a_profile_without_a_suggested_line_is_ready(check_command, service):
@@ -332,7 +335,7 @@ def test_a_check_says_that_a_profile_of_the_embedded_sandbox_only_reads_elsewher
 
 
 def test_a_check_says_nothing_about_base_url_if_it_is_the_address_of_the_profile(check_command, service):
-    """The option --base-url gives the address that the profile (the settings of a run) has, too."""
+    """The option --base-url gives the address that the profile (the settings of a run) has, too. No line mentions it."""
     _, lines = check_command(service, options=[f"--base-url={service.base_url}"])
 
     assert [line for line in lines if line.startswith("--base-url")] == []

@@ -17,11 +17,14 @@ from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
 EMAIL, CPF, MADE_UP_KEY, RANDOM_KEY = "qa@pix-conformance.example", "13579246828", "pixconf-1@example.com", "a7"
 """Two keys of the profile (the settings of the run), one that the suite made up, and one that the service made."""
 KEY_TYPES = {EMAIL: "EMAIL", CPF: "CPF", MADE_UP_KEY: "EMAIL", RANDOM_KEY: "RANDOM"}
+KEYS_OF_PROFILE = (EMAIL, CPF)
 EMAIL_WAS_REGISTERED = ((EMAIL, MAYBE), (EMAIL, REGISTERED))
 """Events in the key record (a file) of an earlier run: the e-mail key was sent, and its registration succeeded."""
 NOTHING_TO_CLEAN_UP = (0, ["nothing to clean up: no earlier run left a key of profile"])
 OFF_SANDBOX = {"sandbox": None, "key_at": "/data/keys/*/pixKey"}
+"""Settings of a profile whose target is not a sandbox (a test system). `key_at` says where a list has its keys."""
 DISPOSABLE = {**OFF_SANDBOX, "pix_keys": [{"type": "EMAIL", "key": EMAIL, "disposable": True}]}
+"""The same, with a key that the run may delete."""
 
 
 @pytest.fixture
@@ -41,22 +44,26 @@ def deleted_keys(service):
     return KEY_TYPES.keys() - keys_of_first_account(service)
 
 
-def profile_with_events(folder, service, *events, at=None, **changes):
-    """A profile that may read and delete keys.
+def profile_with_events(folder, service, *events, address_of_earlier_run=None, **changes):
+    """The path of a profile (the settings of a run) that permits to read and to delete keys.
 
-    Its key record has these events of an earlier run, at the address of the profile or at `at`.
+    An earlier run has written these events to the key record of the profile, the file that names the keys which runs left.
+    Each event is a key and what became of it, such as `(EMAIL, REGISTERED)`. The run was sent to the address of the
+    profile, or to `address_of_earlier_run`. `changes` are keys of the profile.
     """
-    changes = {"journal": str(folder / "journal.jsonl"), "allow": ["read", "delete-keys"], **changes}
-    profile = write_profile(folder, changes.pop("base_url", service.base_url), **changes)
-    record = record_of_keys(load(str(profile), folder=folder, base_url=at), run="earlier")
+    settings = {"journal": str(folder / "journal.jsonl"), "allow": ["read", "delete-keys"], **changes}
+    base_url = settings.pop("base_url", service.base_url)
+    profile = write_profile(folder, base_url, **settings)
+    record = record_of_keys(load(str(profile), folder=folder, base_url=address_of_earlier_run), run="earlier")
     for key, event in events:
-        record.note("ac-0001", KEY_TYPES.get(key, "RANDOM"), key, event, ours=key not in (EMAIL, CPF))
+        was_made_up = key not in KEYS_OF_PROFILE
+        record.note("ac-0001", KEY_TYPES.get(key, "RANDOM"), key, event, ours=was_made_up)
     return profile
 
 
 @pytest.fixture
 def cleanup(capsys, monkeypatch):
-    """Runs `python -m environments cleanup` with a profile: its exit status, and the lines that it prints."""
+    """A function that runs `python -m environments cleanup` with a profile. It returns the exit status and the lines printed."""
 
     def run_cleanup(profile, *options, token=TOKEN_VARIABLES["PIX_TOKEN"]):
         monkeypatch.setenv("PIX_TOKEN", token)
@@ -174,8 +181,9 @@ def test_keys_of_another_address_are_deleted_at_that_address_alone(cleanup, serv
     So at the address of the profile there is nothing to clean up. With the same --base-url the key is deleted.
     """
     profile = profile_with_events(
-        tmp_path, service, *EMAIL_WAS_REGISTERED, at=service.base_url, base_url="https://a.test", **DISPOSABLE
-    )
+        tmp_path, service, *EMAIL_WAS_REGISTERED,
+        address_of_earlier_run=service.base_url, base_url="https://a.test", **DISPOSABLE,
+    )  # fmt: skip
     result_at_address_of_profile = cleanup(profile, "--yes")
     status_at_other_address, _ = cleanup(profile, "--yes", f"--base-url={service.base_url}")
 
@@ -188,7 +196,7 @@ def test_base_url_with_the_address_of_the_profile_has_the_same_record(cleanup, s
 
     So a cleanup without --base-url finds the key that it left, and ends with status 1.
     """
-    profile = profile_with_events(tmp_path, service, *EMAIL_WAS_REGISTERED, at=service.base_url)
+    profile = profile_with_events(tmp_path, service, *EMAIL_WAS_REGISTERED, address_of_earlier_run=service.base_url)
     status, lines = cleanup(profile)
 
     assert status == 1
@@ -221,10 +229,11 @@ def test_a_cleanup_that_is_not_possible_deletes_nothing_and_says_why(
 
 
 class RunThatMayNotDelete:
-    """A whole run that registers one key of each type at a sandbox, and may not delete them.
+    """A whole run that registers one key of each type at a sandbox, and may not delete them. It is made by the `with` block.
 
-    The run calls the service inside this process. It has the address at which the service listens afterwards, because
-    the key record (the file that names the keys which a run left) belongs to one address, and `cleanup` sends HTTP there.
+    The run calls the service inside this process. Its profile has the address at which the service listens inside the
+    block, because the key record (the file that names the keys which a run left) belongs to one address, and `cleanup`
+    sends HTTP to it.
     """
 
     def __init__(self, folder):

@@ -26,7 +26,7 @@ EXECUTED_CODE = "SBX-CPF-1"
 
 
 def journal_command(capsys, *arguments):
-    """Run `python -m environments journal` with these arguments: its exit status, and the lines that it prints."""
+    """Run `python -m environments journal` with these arguments. Returns its exit status, and the lines that it prints."""
     status = main(["journal", *map(str, arguments)])
     out, err = capsys.readouterr()
     return status, (out + err).splitlines()
@@ -42,7 +42,10 @@ def test_a_missing_journal_is_in_order(tmp_path, capsys, monkeypatch):
 
 
 def test_a_damaged_journal_is_an_error(tmp_path, capsys, monkeypatch):
-    """A file says that the journal (the file of the codes that runs sent) has two lines, but there is no journal."""
+    """A file says that the journal (the file of the codes that runs sent) has two lines, but there is no journal.
+
+    So it was deleted or moved. The command says that the codes of the profile are not sent, and ends with exit status 6.
+    """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     path = tmp_path / "pix-conformance/journal.jsonl"
     path.parent.mkdir(mode=0o700)
@@ -116,10 +119,14 @@ def test_an_unknown_outcome_is_settled_by_the_name_of_its_entry(journal, capsys)
 
 
 def test_after_both_outcomes_are_settled_a_run_does_not_warn(journal, reading_profile, capsys):
-    """Two codes have an unknown outcome. --settle also takes the code itself."""
-    statuses = [journal_command(capsys, f"--settle={code}")[0] for code in (CODE, OTHER_CODE)]
+    """Two codes have an unknown outcome. Both are settled with --settle, which also takes the code itself.
 
-    assert statuses == [0, 0]
+    A later run with the same journal then has no alert about them.
+    """
+    first_status, _ = journal_command(capsys, f"--settle={CODE}")
+    second_status, _ = journal_command(capsys, f"--settle={OTHER_CODE}")
+
+    assert (first_status, second_status) == (0, 0)
     assert alerts_of_run(reading_profile) == []
     assert journal.path.parent.stat().st_mode & 0o077 == 0  # others cannot read the folder
 

@@ -20,7 +20,8 @@ def path(tmp_path):
 
 @pytest.fixture
 def new_command(path, capsys):
-    """Runs `python -m environments new` for this path: its exit status, and the lines that it prints with PATH for the path."""
+    """A function that runs `python -m environments new`. It returns the exit status and the lines printed, with PATH for
+    the path of the new profile."""
 
     def run_new(*options, name=path):
         status = main(["new", str(name), *options])
@@ -146,7 +147,10 @@ def test_force_replaces_a_profile_and_keeps_its_certificates(new_command, path, 
 
 @pytest.mark.parametrize("name", ["../x", "", "a\nb", "x.txt/y"])
 def test_a_wrong_name_of_a_profile_is_refused(name, new_command, tmp_path, monkeypatch):
-    """The name of the new profile leads to another folder, or has a line end. The command writes no file."""
+    """The name of the new profile is empty, leads to another folder, has a line end, or is no name of a YAML file.
+
+    The command writes no file.
+    """
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     status, (line,) = new_command(ADDRESS, name=name)
@@ -175,7 +179,7 @@ def test_a_wrong_name_of_a_profile_is_refused(name, new_command, tmp_path, monke
 def test_wrong_options_are_refused(options, problem, new_command, path):
     """`environments new` with a wrong option writes no profile, and prints one line that says what is wrong.
 
-    The line is that for a profile with the same value. So for each wrong account it says what an account has to be.
+    A profile with the same wrong value would get the same line.
     """
     status, [line] = new_command(ADDRESS, *options)
 

@@ -38,34 +38,41 @@ SECRET = "eyJhbGciOiJIUzI1NiJ9.e30.s3cr3t"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """A working directory with an empty folder `environments`."""
+def working_folder(tmp_path, monkeypatch):
+    """The working directory of each test. It has an empty folder `environments`."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "environments").mkdir()
     return tmp_path
 
 
 def loaded_profile(text, base_url=None):
-    """The profile with this text, as `environments/staging.yaml`."""
-    file = Path("environments/staging.yaml")
-    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    """The profile that the file environments/staging.yaml gives with this text. `base_url` is the option --base-url."""
+    content = text if isinstance(text, bytes) else text.encode()
+    Path("environments/staging.yaml").write_bytes(content)
     return load("staging", folder=Path("environments"), base_url=base_url)
 
 
 def refusal_message(text, base_url=None):
-    """The line number and the message about the profile with this text."""
+    """The line number and the message with which a profile with this text is refused, such as "3: accounts: …"."""
     with pytest.raises(ProfileError) as caught:
         loaded_profile(text, base_url)
     return str(caught.value).removeprefix("environments/staging.yaml:").strip()
 
 
 def with_lines_switched_on(text):
-    """The example with every commented line switched on, except for the second and third source of the token."""
+    """The example of a profile with its commented settings switched on: "#rate: 5" becomes "rate: 5".
+
+    The second and third source of the token stay comments, because a profile has one. So do explanations ("# …").
+    """
     return re.sub(r"(?m)^( *)#(?=\S)(?!token_)", r"\1", text)
 
 
 def refused_profiles():
-    """The first lines, the other lines and the message of every profile in invalid_profiles.txt."""
+    """The parameters of a test for each profile in invalid_profiles.txt: its first lines, its other lines and the message.
+
+    In that file a line "=== …" names the first lines of all profiles below it. The other lines of a profile follow, and
+    then a line "=> …" with the message.
+    """
     first_lines = {
         "an address and a token": ADDRESS_AND_TOKEN,
         "an address": ADDRESS_AND_TOKEN.splitlines(keepends=True)[0],
@@ -73,8 +80,10 @@ def refused_profiles():
     }
     text = Path(__file__).with_name("invalid_profiles.txt").read_text("utf-8")
     for title, section in re.findall(r"(?ms)^=== (.*?)\n(.*?)(?=^===|\Z)", text):
-        for rest, message in re.findall(r"((?:(?!=>).+\n)+)=> (.*)\n", section):
-            yield pytest.param(first_lines[title], rest.replace("SECRET", SECRET), message, id=rest.replace("\n", " "))
+        for other_lines, message in re.findall(r"((?:(?!=>).+\n)+)=> (.*)\n", section):
+            name_of_case = other_lines.replace("\n", " ")
+            lines_with_secret = other_lines.replace("SECRET", SECRET)
+            yield pytest.param(first_lines[title], lines_with_secret, message, id=name_of_case)
 
 
 class TestWhatAProfileSays:
@@ -131,13 +140,13 @@ class TestWhatAProfileSays:
             "date": "2026-12-01", "account": "0001", "time": "10:30", "state": "NO", "value": 1.5, "paid": True,
         }  # fmt: skip
 
-    def test_paths_start_at_the_profile(self, here):
+    def test_paths_start_at_the_profile(self, working_folder):
         """A relative path in a profile (the settings of a run) starts at the folder of the profile; ~ is the home folder."""
-        (here / "environments/token").touch()
+        (working_folder / "environments/token").touch()
 
         profile = loaded_profile("base_url: https://bank.example\nauth: {token_file: token}\njournal: ~/pix.journal\n")
 
-        assert profile.auth.token_file == here / "environments/token"
+        assert profile.auth.token_file == working_folder / "environments/token"
         assert profile.journal == Path.home() / "pix.journal"
 
     def test_repr_shows_nothing_personal(self):
@@ -172,14 +181,14 @@ class TestFindingTheFile:
 
 
 class TestAnInvalidProfile:
-    @pytest.mark.parametrize(("first_lines", "rest", "message"), list(refused_profiles()))
-    def test_a_problem_of_a_profile_is_one_line(self, first_lines, rest, message):
+    @pytest.mark.parametrize(("first_lines", "other_lines", "message"), list(refused_profiles()))
+    def test_a_problem_of_a_profile_is_one_line(self, first_lines, other_lines, message):
         """Each profile (the settings of a run) has a mistake. The message names the line, the place and what was expected.
 
         For example the third line `limits: {timeuot: 3}` gives `3: limits.timeuot: unknown key; did you mean "timeout"?`.
         A secret in the place of a name is not shown.
         """
-        assert refusal_message(first_lines + rest) == message
+        assert refusal_message(first_lines + other_lines) == message
 
     @pytest.mark.parametrize(
         "text",
@@ -196,9 +205,10 @@ class TestAnInvalidProfile:
         assert message != ""
 
     def test_the_message_shows_the_first_problem_of_a_profile_and_counts_the_others(self):
-        """The profile (the settings of a run) has four mistakes. An unknown key comes first, because it may cause others.
+        """The profile (the settings of a run) has four mistakes. The message has the first one and the number of the others.
 
-        The others come in the order in which the example of a profile has its keys: allow, accounts, limits.
+        An unknown key comes first, because it may cause the others. These come in the order in which the example of a
+        profile has its keys: allow, accounts, limits.
         """
         with pytest.raises(ProfileError) as caught:
             loaded_profile(f"{ADDRESS_AND_TOKEN}limits: {{timeuot: 3, rate: 0}}\naccounts: [..]\nallow: [raed]\n")
@@ -224,19 +234,16 @@ class TestTheExampleAndTheSchema:
         `{type: EMAIL, key: qa@example.com}` for PixKey, have no line of their own.
         """
         schema = editor_schema()
-        example_without_comment_signs = "\n".join(
-            line.strip().lstrip("# ") for line in EXAMPLE.read_text("utf-8").splitlines()
-        )
+        lines = [line.strip().lstrip("# ") for line in EXAMPLE.read_text("utf-8").splitlines()]
+        example_without_comment_signs = "\n".join(lines)
         parts_with_a_line_for_each_key = ("Auth", "Limits", "Prepare", "Tls", "Transactions")
         parts = [schema, *(schema["$defs"][name] for name in parts_with_a_line_for_each_key)]
-        expected_lines = {
-            key: f"\n{rule.get('description', '')}\n{key}:"
-            for part in parts
-            for key, rule in part["properties"].items()
-        }
-        keys_without_description = [
-            key for key, lines in expected_lines.items() if lines not in example_without_comment_signs
-        ]
+        keys_without_description = []
+        for part in parts:
+            for key, rule in part["properties"].items():
+                description_and_key = f"\n{rule.get('description', '')}\n{key}:"
+                if description_and_key not in example_without_comment_signs:
+                    keys_without_description.append(key)
 
         assert schema["description"] in example_without_comment_signs
         assert keys_without_description == []
@@ -244,7 +251,9 @@ class TestTheExampleAndTheSchema:
     def test_the_example_has_every_key(self):
         """Each key that a profile may have, in any of its parts, stands in the example as a whole word."""
         schema, text = editor_schema(), EXAMPLE.read_text("utf-8")
-        keys = set().union(*(part["properties"] for part in (schema, *schema["$defs"].values())))
+        keys = set(schema["properties"])
+        for part in schema["$defs"].values():
+            keys |= set(part["properties"])
         missing_keys = [key for key in keys if not re.search(rf"\b{key}\b", text)]
 
         assert missing_keys == []
@@ -333,7 +342,10 @@ class TestAddresses:
         ids=["without TLS", "no address"],
     )  # fmt: skip
     def test_a_wrong_further_address_is_refused(self, address, message):
-        """`also_at` in a profile has the other addresses that a pipeline may give as --base-url."""
+        """`also_at` in a profile has the other addresses that a pipeline may give as --base-url.
+
+        Each of them must be an address with https://, as `base_url` must be. The message says what is wrong.
+        """
         assert refusal_message(f"{ADDRESS_AND_TOKEN}also_at: [{address}]").startswith(message)
 
     def test_clear_text_to_another_machine_needs_insecure(self):
