@@ -27,7 +27,6 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
-from pydantic_core import CoreSchema
 
 from spec.interface import KEY_TYPES, PREPARING_OPERATIONS
 from spec.requirements import requirements
@@ -60,7 +59,7 @@ def written_as(form: Any) -> GetPydanticSchema:
     For example `headers` is a mapping in the file, and a tuple of `Header` in the profile.
     """
 
-    def schema_of_form(_: Any, schema_of: Callable[[Any], CoreSchema]) -> CoreSchema:
+    def schema_of_form(_: Any, schema_of: Callable[[Any], Any]) -> Any:
         """The rules by which pydantic checks the value. pydantic passes the attribute's own type, which is ignored."""
         return schema_of(form)
 

@@ -130,11 +130,11 @@ def _record_why_requests_were_not_sent(session: Session) -> None:
     run = session.run
     door = session.door
     outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
-    unsent = {reason: _in_order(names) for reason, names in door.unsent.items()}
+    other_reasons = {reason: _in_order(names) for reason, names in door.unsent.items()}
     run.outages = outages
-    unsent.update(outages)
+    all_reasons = other_reasons | outages
     # A reason without an operation was only about undocumented paths.
-    run.unsent = {reason: names for reason, names in unsent.items() if names}
+    run.unsent = {reason: names for reason, names in all_reasons.items() if names}
 
 
 def _end_of_target(reproduction: Reproduction) -> Text:
