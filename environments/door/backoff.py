@@ -369,7 +369,10 @@ class Backoff:
             return True
         counts_as_dropped = kind is FailureKind.DROPPED or may_be_rest_of_earlier_answer
         is_first_failure = sending.times_unanswered == 1
-        return counts_as_dropped and is_first_failure and sending.is_safe_to_repeat
+        is_sent_again = counts_as_dropped and is_first_failure and sending.is_safe_to_repeat
+        if is_sent_again:
+            sending.name_another_key(sending.exchange)
+        return is_sent_again
 
     def _pause(self, seconds: float) -> None:
         """Keep all threads from sending for this time. A pause that ends later than this one is not shortened."""

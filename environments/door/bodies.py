@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
+import string
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs
 
 from environments.profiles.model import Profile
-from spec.interface import KEY_TYPES
-from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, is_nested_deeper_than, leaves_of
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
+from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested_deeper_than, leaves_of
 
 
 class NumberText(str):
@@ -96,6 +98,38 @@ def key_and_type_in(body: bytes) -> tuple[str | None, str]:
     if not key and service_makes_keys_of_type:
         key = None
     return key, key_type
+
+
+def body_with_another_key(body: bytes) -> bytes | None:
+    """The body of a registration with another made-up key, which has the same form; None if its key is not made up.
+
+    A made-up key has the prefix `pixconf-` (`SYNTHETIC_PREFIX`). The rest of the body stays byte for byte.
+    """
+    value = _read(body)
+    key = value.get("pixKey") if isinstance(value, dict) else None
+    if not isinstance(key, str) or SYNTHETIC_PREFIX not in key:
+        return None
+    another_body = body.replace(as_bytes(key), as_bytes(_another_key_like(key)))
+    return another_body if another_body != body else None  # the body may have the key with other escapes
+
+
+_LETTERS_OF_A_NEW_KEY = 8
+"""Random letters in a new key: so many that no service knows the key. A choice."""
+
+
+def _another_key_like(key: str) -> str:
+    """A made-up key that no service knows, of the same form as `key`: with the same characters and signs.
+
+    Random letters follow the prefix. They replace as many letters and digits if these stand there, so that the length
+    stays: `pixconf-xxxxxxxxx` becomes `pixconf-qkwbmtzax`. Otherwise they are added: `pixconf-%` becomes
+    `pixconf-qkwbmtza%`.
+    """
+    before, prefix, behind = key.partition(SYNTHETIC_PREFIX)
+    letters = "".join(secrets.choice(string.ascii_lowercase) for _ in range(_LETTERS_OF_A_NEW_KEY))
+    has_usual_text_there = re.match(rf"[0-9a-z]{{{_LETTERS_OF_A_NEW_KEY}}}", behind)
+    if has_usual_text_there:
+        behind = behind[_LETTERS_OF_A_NEW_KEY:]
+    return f"{before}{prefix}{letters}{behind}"
 
 
 def contains_key(text: str, key: str) -> bool:

@@ -134,12 +134,14 @@ class Door:
         journal: Journal | None = None,
         keys: Keys | None = None,
         is_sandbox: bool = False,
+        deletes_keys: bool = False,
     ) -> None:
         """Put the parts together that check, send and record each request. Nothing is sent so far.
 
         `wire` sends the requests, `allow` has the permissions of the settings of the run, and `budget` has its limits.
         `check_amounts` and `check_identifiers` are policies: functions that get a request on its way. They raise
-        ForbiddenError if it has an amount, an account or a key that must not be sent.
+        ForbiddenError if it has an amount, an account or a key that must not be sent. `deletes_keys` is true if the run
+        may delete the keys that it registers.
         """
         self.exchanges: list[Exchange] = []
         """Every attempt, in the order in which the attempts ended. It only grows."""
@@ -180,6 +182,7 @@ class Door:
             self.keys, self.run_end, self._read_keys, is_sandbox=is_sandbox, may_read="read" in allow
         )
         self.wire = wire
+        self._deletes_keys = deletes_keys
         self.close = wire.close
         self._numbers = count(1)  # numbers for the exchanges, in the order of sending
         self._thread_data = _ThreadData()
@@ -284,6 +287,8 @@ class Door:
         With `supersedes`, the second answer replaces the first one in all judgements. It is used after a doubtful
         answer, such as a timeout under load. Without `supersedes`, both answers count: the second one shows whether a
         deviation shows again.
+
+        An invalid registration may name another key than the first time (`Sending.name_another_key`).
         """
         intent = replace(_intent_of(first), purpose=DoorPurpose.SHOWS_AGAIN)
         if supersedes:
@@ -292,6 +297,7 @@ class Door:
             intent = replace(intent, purpose=first.purpose, unusual=first.unusual)
         sending = self._new_sending(_http_request_of(first.request), intent)
         sending.is_repetition = True
+        sending.name_another_key(first)
         if supersedes:
             sending.supersedes = first.number
         else:
@@ -377,6 +383,7 @@ class Door:
             code=self.permission.code_in(request),
             with_token=last_word in self.secrets.tokens,  # the present token, and those before it
             path=self.permission.path(request),
+            may_name_another_key=self._deletes_keys,
         )
         may_clean_up = intent.credential == VALID and not intent.is_generated
         sending.cleans_up = may_clean_up and self.keys.helps_to_clean_up(sending)

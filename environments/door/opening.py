@@ -124,6 +124,7 @@ def _door(
         check_identifiers=check_identifiers,
         journal=journal,
         is_sandbox=profile.is_sandbox,
+        deletes_keys=profile.deletes_keys,
         keys=keys,
     )
 

@@ -16,11 +16,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from spec.exchange import VALID, Exchange, Purpose, Request
+from environments.door.bodies import body_with_another_key
+from spec.answers import RefusalKind, refusal_or_failure
+from spec.exchange import VALID, Exchange, FailureKind, Purpose, Request
 from spec.interface import MONEY_PERMISSIONS, operations, operations_reached
+from spec.log import SEQUENCES
 
 if TYPE_CHECKING:
     import requests
+
+
+_MAY_HAVE_REGISTERED = {
+    None,  # granted
+    *(RefusalKind.SERVER_ERROR, RefusalKind.NOT_IMPLEMENTED, RefusalKind.GATEWAY),
+    *(FailureKind.TIMEOUT, FailureKind.DROPPED, FailureKind.NOT_HTTP),
+}
+"""What became of a registration that may have registered its key although it has no right answer."""
 
 
 class NotSentError(Exception):
@@ -85,6 +96,8 @@ class Sending:
     resends_executed_code: bool = False
     """True if it has the code that this run executed first, and no valid token. It is permitted, because nothing
     is left to execute."""
+    may_name_another_key: bool = False
+    """True if a repetition may name another made-up key, because the run may delete the keys that it registers."""
     supersedes: int = 0
     """Number of an earlier exchange of the same request, whose answer the next answer replaces; 0 if there is none."""
     repeats: int = 0
@@ -131,6 +144,24 @@ class Sending:
         moves_money = operation is not None and operation.permission in MONEY_PERMISSIONS
         is_valid_for_money = self.intent.valid and moves_money
         return not self.code and not is_valid_for_money
+
+    def name_another_key(self, first: Exchange) -> None:
+        """Before an invalid registration is sent again: name another made-up key of the same form, if that is needed.
+
+        `first` is the exchange of the registration so far. It is needed if the service may have registered the key: the
+        registration of the same key again is answered as one of a known key, and shows nothing about the first answer.
+        Registrations of sequences and of scenarios keep their key, because other requests name it, too.
+        """
+        is_invalid_registration = first.operation == "registerPixKey" and not first.valid and first.credential == VALID
+        is_about_one_request = first.generator != SEQUENCES and (first.is_generated or any(first.unusual))
+        may_have_registered = refusal_or_failure(first) in _MAY_HAVE_REGISTERED
+        if not (self.may_name_another_key and is_invalid_registration and is_about_one_request and may_have_registered):
+            return
+        body = body_with_another_key(first.request.body)
+        if body is not None:
+            self.request.body = body
+            if "Content-Length" in self.request.headers:
+                self.request.headers["Content-Length"] = str(len(body))
 
     @property
     def plain_request(self) -> Request:

@@ -12,22 +12,25 @@ asks for the findings. There are three sorts of requests:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
+from environments.door.bodies import body_with_another_key, key_and_type_in
 from environments.door.client import Client
+from environments.door.permission import synthetic
 from environments.profiles.model import Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
 from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations
+from spec.json_text import as_bytes
 from spec.rules import judge
 from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
-from tests.traffic.case import SMALLER, Case, harmless_cases
+from tests.traffic.case import DOCUMENTED_MEMBERS, SMALLER, Case, harmless_cases
 from tests.traffic.collecting import JudgedAnswers
 from tests.traffic.invalid import invalid_requests, other_invalid_requests, with_transfers_last
 from tests.traffic.together import Together
@@ -35,6 +38,7 @@ from tests.traffic.together import Together
 if TYPE_CHECKING:
     from tests.traffic.drawing.cases import Drawing
 
+_REGISTER = "registerPixKey"
 _DEFAULT_READS = 12
 """Valid requests to each operation that only reads: those of scenarios, sequences and this module together. A fault in
 one answer of four is then missed once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a
@@ -142,7 +146,10 @@ class Generation:
             yield from other_invalid_requests(operation, profile)  # without those of the scenario `send_invalid`
         else:
             yield from invalid_requests(operation, profile)
-        yield from harmless_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
+        drawn: Iterable[Case] = drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES)
+        if operation == _REGISTER and profile.deletes_keys:
+            drawn = map(_with_its_own_address, drawn)
+        yield from harmless_cases(drawn, profile)
 
     def send(self, together: Together) -> None:
         """Wait for the thread that draws, send all that was drawn, many requests at once, and keep the answers.
@@ -217,10 +224,25 @@ class Generation:
         permitted = next(harmless_cases([case], self._profile), None)  # the case itself, perhaps for another account
         if permitted is None:
             return None
-        exchange = self._send(permitted, Generated.SMALLER)
+        exchange = self._send(self._with_a_key_not_sent_before(permitted), Generated.SMALLER)
         self._sent.append((replace(permitted, how_unusual=SMALLER), exchange))
         self._judged_answers.pop(case.operation, None)  # `judged_answers_to` makes them again, with this answer
         return exchange
+
+    def _with_a_key_not_sent_before(self, case: Case) -> Case:
+        """The case with another key of the same form if it is a registration of a key that was sent before.
+
+        The service may know that key, and may answer its registration otherwise for that reason alone. The case itself
+        if the run may not delete the keys that it registers, so that it registers no more of them.
+        """
+        if case.operation != _REGISTER or case.body is None or not self._profile.deletes_keys:
+            return case
+        sent_before = {
+            key_and_type_in(exchange.request.body)[0] for _, exchange in self._sent if exchange.operation == _REGISTER
+        }
+        key, _ = key_and_type_in(case.body)
+        another_body = body_with_another_key(case.body) if key in sent_before else None
+        return replace(case, body=another_body) if another_body else case
 
     # -- judging ----------------------------------------------------------------------------------------------------
 
@@ -253,6 +275,18 @@ def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]
     accounts = profile.accounts if names_account else (None,)
     for account in islice(cycle(accounts), count):
         yield Case(operation, how_unusual="valid", path_parameter=account, valid=True)
+
+
+def _with_its_own_address(registration: Case) -> Case:
+    """The case (a drawn registration) with an e-mail address of its own in the place of the usual made-up key.
+
+    A service reads the other members of a body if the key has the form of its type, which is EMAIL in most of them. And
+    it may refuse a key because another registration has registered it already.
+    """
+    if registration.body is None:
+        return registration
+    usual_key = as_bytes(DOCUMENTED_MEMBERS[_REGISTER]["pixKey"])
+    return replace(registration, body=registration.body.replace(usual_key, as_bytes(f"{synthetic()}@example.com")))
 
 
 def _moves_no_money(operation: str, profile: Profile) -> bool:

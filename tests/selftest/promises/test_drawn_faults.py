@@ -19,6 +19,7 @@ from spec.json_text import as_bytes
 from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
 from tests.selftest.proof.mutants.making_faults import json_members
+from tests.selftest.proof.variants.conforming_making import DROPPED, DropsConnections
 from tests.selftest.shared_runs import run_with_files
 from tests.traffic.case import Case
 from tests.traffic.property import MOST_SMALLER_CASES, Generation
@@ -289,6 +290,67 @@ def test_a_run_names_the_shortest_sequence(tmp_path):
 
     assert requirement["id"] == "listPixKeys.serverError"
     assert f"in a sequence ({steps})" in requirement["message"]
+
+
+class FailsAfterRegisteringAPlusSign(DropsConnections):
+    """The sandbox, which registers a key with a plus sign behind other text, and answers with `FALL` then.
+
+    A later registration of the same key gets the right answer: the key is known.
+    """
+
+    FALL = Answer(500, b"{}", (("Content-Type", "application/json"),))
+
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        """The answer; FALL for the registration of a key that was not known, with a plus sign behind other text."""
+        was_registered_now = operation == "registerPixKey" and b'"true"' in response.body
+        has_plus_sign = str(json_members(request).get("pixKey")).rfind("+") > 0
+        return self.FALL if was_registered_now and has_plus_sign else response
+
+
+class IsDroppedAfterRegisteringAPlusSign(FailsAfterRegisteringAPlusSign):
+    """The same, but the service drops the connection instead of answering."""
+
+    FALL = DROPPED
+
+
+class FailsAfterRegisteringBesideOthers(FailsAfterRegisteringAPlusSign):
+    """The same, but only the first time: so other requests may have been the reason."""
+
+    has_failed = False
+
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        """The answer; FALL for the first registration of a key with a plus sign behind other text."""
+        answer = response if self.has_failed else super().finish(request, operation, response)
+        self.has_failed = self.has_failed or answer is self.FALL
+        return answer
+
+
+@pytest.mark.parametrize("parallel", [1, 8])
+@pytest.mark.parametrize(
+    ("service", "requirement_id"),
+    [
+        (FailsAfterRegisteringAPlusSign, "registerPixKey.serverError"),
+        (IsDroppedAfterRegisteringAPlusSign, "registerPixKey.connection"),
+    ],
+)
+def test_a_registration_that_fails_after_it_is_stored_is_found(service, requirement_id, parallel, tmp_path):
+    """A doubtful registration is sent again with another key of the same form, because the first key may be stored."""
+    options = ("-k", "registerPixKey", f"--parallel={parallel}")
+    requirement, finding = failing_requirement_and_finding(tmp_path, service, *options)
+    [key] = re.findall(r'"pixKey": "([^"]*)"', finding["reproduce"])
+
+    assert requirement["id"] == requirement_id
+    assert "+" in key
+    assert len(key) < 40
+
+
+@pytest.mark.parametrize("parallel", [1, 8])
+def test_a_registration_that_fails_once_after_it_is_stored_is_no_finding(parallel, tmp_path):
+    """If another key of the same form is registered as it should be, the first answer was chance."""
+    options = ("-m", "property", "-k", "registerPixKey", f"--parallel={parallel}")
+    run = run_with_files(tmp_path, FailsAfterRegisteringBesideOthers, *options)
+
+    assert run.document["findings"] == []
 
 
 class SendsInOrder:

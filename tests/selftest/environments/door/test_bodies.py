@@ -1,11 +1,12 @@
 """What the body of a request names."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-from environments.door.bodies import contains_key, key_and_type_in, texts_of
+from environments.door.bodies import body_with_another_key, contains_key, key_and_type_in, texts_of
 from tests.selftest.mirror import ROOT
 
 
@@ -94,3 +95,27 @@ def test_a_deep_body_does_not_crash_the_process():
     )
 
     assert process.returncode == 0, process.stderr
+
+
+@pytest.mark.parametrize(
+    ("body", "pattern"),
+    [
+        (b'{"pixKey": "pixconf-%", "a": 1}', r'\{"pixKey": "pixconf-[a-z]{8}%", "a": 1\}'),
+        (b'{"pixKey": "pixconf-1a2b3c4d@x.y"}', r'\{"pixKey": "pixconf-[a-z]{8}@x\.y"\}'),
+        (b'{"pixKey": "pixconf-xxxxxxxxx"}', r'\{"pixKey": "pixconf-[a-z]{8}x"\}'),
+        (b'{"pixKey": "pixconf-\\ud800"}', r'\{"pixKey": "pixconf-[a-z]{8}\\ud800"\}'),
+    ],
+    ids=["a sign", "letters and digits behind the prefix", "a text of a certain length", "half of a surrogate pair"],
+)
+def test_another_key_has_the_same_form(body, pattern):
+    """Random letters follow the prefix `pixconf-`: they replace letters and digits, or are added."""
+    another_body = body_with_another_key(body)
+
+    assert re.fullmatch(pattern, another_body.decode())
+    assert another_body != body_with_another_key(body)
+
+
+@pytest.mark.parametrize("body", [b'{"pixKey": "a@b.example"}', b'{"pixKey": 1}', b"[]", b"{", b""])
+def test_there_is_no_other_key_for_a_key_that_is_not_made_up(body):
+    """Only a key with the prefix `pixconf-` is replaced: any other one may belong to somebody."""
+    assert body_with_another_key(body) is None
