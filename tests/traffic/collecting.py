@@ -11,7 +11,7 @@ Self-tests: promises/test_generated_traffic.py.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -53,6 +53,8 @@ class JudgedAnswers:
     reproduction: Reproduction
     """Judges an exchange. It knows which deviations were seen again when the same request was sent once more."""
     cases_with_answers: list[tuple[Case, Exchange]] = field(default_factory=list)
+    further_judgements: Callable[[Exchange], Iterable[tuple[str, Judgement]]] | None = None
+    """Further requirements with their judgements, which count only if they deviate: for accepted registrations."""
     why_incomplete: str = ""  # why a request was not sent, such as a limit of the profile; empty if all were sent
     _judged: list[_Judged] | None = None  # None if an exchange was added since
 
@@ -139,6 +141,10 @@ class JudgedAnswers:
                 for requirement_id in requirements_of(case.operation, case.valid):
                     judgement = self.reproduction.judge(requirement_id, exchange)
                     self._judged.append((case, exchange, requirement_id, judgement))
+                if self.further_judgements is not None:
+                    for requirement_id, judgement in self.further_judgements(exchange):
+                        if judgement.deviates:
+                            self._judged.append((case, exchange, requirement_id, judgement))
         return self._judged
 
     def _cases_by_finding(self) -> _CasesByFinding:

@@ -24,12 +24,13 @@ from environments.door.client import Client
 from environments.door.permission import synthetic
 from environments.profiles.model import Profile
 from spec.exchange import Exchange, Purpose
-from spec.findings import Finding
+from spec.findings import Finding, Judgement
 from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations
 from spec.json_text import as_bytes
 from spec.rules import judge
 from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
+from tests.traffic.accepted import REQUIREMENTS_OF_ACCEPTED, AcceptedRegistrations, is_unclear
 from tests.traffic.case import DOCUMENTED_MEMBERS, SMALLER, Case, harmless_cases
 from tests.traffic.collecting import JudgedAnswers
 from tests.traffic.invalid import invalid_requests, other_invalid_requests, with_transfers_last
@@ -92,6 +93,8 @@ class Generation:
         self._profile = profile
         self._reproduction = reproduction  # judges answers, and knows which deviations were seen twice
         self._operations_of_send_invalid = operations_of_send_invalid
+        self.accepted = AcceptedRegistrations(client, profile)
+        """Which drawn registrations the service accepted, so that their answers are judged like those of valid ones."""
         self._number_by_operation: dict[str, int] = {}  # how many requests are drawn; 0 means the default number
         self._seed = 0  # decides what is drawn
         self._drawing: Drawing | None = None  # draws with Schemathesis
@@ -206,6 +209,8 @@ class Generation:
         deviation, or until the limits of these searches are reached. Operations that may move money are left out.
         """
         requests_left = _MOST_SMALLER_IN_ALL
+        if any(is_unclear(exchange) for _, exchange in self._sent):
+            self.accepted.read_list()
         for operation in self._number_by_operation:
             if self._drawing is None or not _moves_no_money(operation, self._profile):
                 continue
@@ -225,6 +230,8 @@ class Generation:
         if permitted is None:
             return None
         exchange = self._send(self._with_a_key_not_sent_before(permitted), Generated.SMALLER)
+        if is_unclear(exchange):
+            self.accepted.read_list()
         self._sent.append((replace(permitted, how_unusual=SMALLER), exchange))
         self._judged_answers.pop(case.operation, None)  # `judged_answers_to` makes them again, with this answer
         return exchange
@@ -257,12 +264,22 @@ class Generation:
         They are stored, because tests and the search for smaller requests ask for them several times.
         """
         if operation not in self._judged_answers:
-            judged_answers = JudgedAnswers(self._reproduction)
+            judged_answers = JudgedAnswers(self._reproduction, further_judgements=self._judgements_if_accepted)
             for case, exchange in self._sent:
                 if case.operation == operation:
                     judged_answers.add(case, exchange)
             self._judged_answers[operation] = judged_answers
         return self._judged_answers[operation]
+
+    def _judgements_if_accepted(self, exchange: Exchange) -> Iterator[tuple[str, Judgement]]:
+        """The requirements on a successful registration, with their judgements. Empty if it was not accepted.
+
+        Any other exchange has none, too: the interface document promises nothing about the answer to it.
+        """
+        if self.accepted.is_accepted(exchange):
+            for requirement_id in REQUIREMENTS_OF_ACCEPTED:
+                as_valid = self.accepted.as_valid(requirement_id, exchange)
+                yield requirement_id, self._reproduction.judge(requirement_id, as_valid)
 
 
 def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]:
@@ -332,11 +349,12 @@ class _SmallestCaseSearch:
             may_be_sent = self.times_sent < self.most
             answer = self.generation.send_smaller(case) if may_be_sent else None
             self.answers[case] = [answer] if answer else []
-            self.times_sent += len(self.answers[case])
+            self.times_sent += len(self.answers[case]) + sum(map(is_unclear, self.answers[case]))  # and lists of keys
         return any(self._is_shown(answer) for answer in self.answers[case])
 
     def _is_shown(self, answer: Exchange) -> bool:
         """True if this answer shows the finding, which is the deviation that the search is about."""
-        findings = judge(self.requirement_id, answer).findings
+        answer_to_judge = self.generation.accepted.as_valid(self.requirement_id, answer)
+        findings = judge(self.requirement_id, answer_to_judge).findings
         # Without the numbers of exchanges, two findings are equal if they describe the same deviation.
         return self.finding in [replace(finding, exchanges=()) for finding in findings]

@@ -292,6 +292,11 @@ def test_a_run_names_the_shortest_sequence(tmp_path):
     assert f"in a sequence ({steps})" in requirement["message"]
 
 
+def has_plus_sign(request: Asked) -> bool:
+    """True if the key in the body of a request has a plus sign behind other text."""
+    return str(json_members(request).get("pixKey")).rfind("+") > 0
+
+
 class FailsAfterRegisteringAPlusSign(DropsConnections):
     """The sandbox, which registers a key with a plus sign behind other text, and answers with `FALL` then.
 
@@ -303,8 +308,7 @@ class FailsAfterRegisteringAPlusSign(DropsConnections):
     def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
         """The answer; FALL for the registration of a key that was not known, with a plus sign behind other text."""
         was_registered_now = operation == "registerPixKey" and b'"true"' in response.body
-        has_plus_sign = str(json_members(request).get("pixKey")).rfind("+") > 0
-        return self.FALL if was_registered_now and has_plus_sign else response
+        return self.FALL if was_registered_now and has_plus_sign(request) else response
 
 
 class IsDroppedAfterRegisteringAPlusSign(FailsAfterRegisteringAPlusSign):
@@ -349,6 +353,73 @@ def test_a_registration_that_fails_once_after_it_is_stored_is_no_finding(paralle
     """If another key of the same form is registered as it should be, the first answer was chance."""
     options = ("-m", "property", "-k", "registerPixKey", f"--parallel={parallel}")
     run = run_with_files(tmp_path, FailsAfterRegisteringBesideOthers, *options)
+
+    assert run.document["findings"] == []
+
+
+class AnswersAPlusSignOtherwise(Service):
+    """The sandbox, which answers the registration of a key with a plus sign behind other text with `BODY`.
+
+    It registers the key, too, unless `REFUSES` is true.
+    """
+
+    BODY = b"OK"
+    REFUSES = False
+
+    def perform(self, operation: str, request: Asked, argument: str) -> Any:
+        """Do what the request asks for; nothing if the service refuses the key."""
+        if self.REFUSES and operation == "registerPixKey" and has_plus_sign(request):
+            return {}
+        return super().perform(operation, request, argument)
+
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        """The answer, with another body if the key has a plus sign behind other text."""
+        is_affected = operation == "registerPixKey" and response.status == 200 and has_plus_sign(request)
+        return replace(response, body=self.BODY) if is_affected else response
+
+
+class AnswersAPlusSignWithoutData(AnswersAPlusSignOtherwise):
+    """The same, with an envelope that has no `data`."""
+
+    BODY = b'{"code": 0}'
+
+
+class AnswersAPlusSignWithATextAsNumber(AnswersAPlusSignOtherwise):
+    """The same, with a text as DocumentNumber."""
+
+    BODY = b'{"code": 0, "data": {"Success": "true", "Message": "", "Key": null, "DocumentNumber": "7"}}'
+
+
+class RefusesAPlusSignWithAText(AnswersAPlusSignOtherwise):
+    """The same as the first one, but it does not register the key: it refuses it in its own way, which is no fault."""
+
+    REFUSES = True
+
+
+@pytest.mark.parametrize(
+    ("service", "requirement_id"),
+    [
+        (AnswersAPlusSignOtherwise, "registerPixKey.json"),
+        (AnswersAPlusSignWithoutData, "registerPixKey.envelope.data.present"),
+        (AnswersAPlusSignWithATextAsNumber, "registerPixKey.DocumentNumber.type"),
+    ],
+)
+def test_the_answer_to_an_accepted_drawn_registration_is_judged(service, requirement_id, tmp_path):
+    """A drawn registration was accepted if the answer says so, or if a list of keys shows its key.
+
+    Then its answer must be as documented. The report names a small request that shows it.
+    """
+    requirement, finding = failing_requirement_and_finding(tmp_path, service, "-k", "registerPixKey")
+    [key] = re.findall(r'"pixKey": "([^"]*)"', finding["reproduce"])
+
+    assert requirement["id"] == requirement_id
+    assert "+" in key
+    assert len(key) < 40
+
+
+def test_the_answer_to_a_refused_drawn_registration_is_not_judged(tmp_path):
+    """A service may refuse an unusual key in its own way, even with status 200 and a text that is no JSON."""
+    run = run_with_files(tmp_path, RefusesAPlusSignWithAText, "-m", "property", "-k", "registerPixKey")
 
     assert run.document["findings"] == []
 
