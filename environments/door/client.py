@@ -17,7 +17,7 @@ from urllib.parse import quote
 import requests
 
 from environments.door.door import Door
-from environments.door.outgoing import Intent
+from environments.door.outgoing import Intent, has_broken_percent_encoding
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import authorization, write_in_way
 from spec.exchange import VALID, Exchange, Purpose
@@ -161,6 +161,8 @@ class Client:
             body = as_bytes(json)
         address_of_service = self.door.permission.base_url
         request = requests.Request(method, address_of_service + path, data=body).prepare()
+        if has_broken_percent_encoding(path):
+            request.url = address_of_service + path  # `requests` has encoded its percent signs once more
         # Each header that is set replaces an earlier one of the same name.
         request.headers.update(_HEADERS)
         if body is not None and content_type:

@@ -9,6 +9,7 @@ Self-tests: environments/door/test_door.py.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -32,6 +33,17 @@ _MAY_HAVE_REGISTERED = {
     *(FailureKind.TIMEOUT, FailureKind.DROPPED, FailureKind.NOT_HTTP),
 }
 """What became of a registration that may have registered its key although it has no right answer."""
+
+
+_BROKEN_PERCENT_ENCODING = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+def has_broken_percent_encoding(target: str) -> bool:
+    """True if a path has a percent sign without two hexadecimal digits behind it, as in `%zz` (RFC 3986 section 2.1).
+
+    The libraries `requests` and `urllib3` encode such a percent sign, so it has to be written past them.
+    """
+    return _BROKEN_PERCENT_ENCODING.search(target) is not None
 
 
 class NotSentError(Exception):

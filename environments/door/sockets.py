@@ -108,6 +108,8 @@ class Deadline:
         there was a connection, this is what the request needed."""
         self.sends = sends
         self.is_http_1_0 = is_http_1_0
+        self.target_as_it_is = ""
+        """The path and query that are sent, if `urllib3` would change them; else empty."""
         self.may_have_left = False
         """True once there is a connection to the target, or to a proxy that passes the request on. Before
         that, the request cannot have moved money."""
@@ -286,7 +288,7 @@ class _Watched:
         _thread_data.deadline.watch(sock)
         return sock
 
-    def request(self, *args: Any, **kwargs: Any) -> None:
+    def request(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
         """Connect if there is no connection so far, and send the request.
 
         Raises ConnectedError if only a connection was asked for (`Deadline.sends`). It connects first, so that
@@ -300,7 +302,9 @@ class _Watched:
         deadline.may_have_left = True
         deadline.watch(self.sock)
         self._http_vsn_str = HTTP_1_0 if deadline.is_http_1_0 else "HTTP/1.1"  # what `http.client` writes
-        super().request(*args, **kwargs)  # type: ignore[misc]
+        is_path = url.startswith("/")  # to a proxy, the whole address is sent
+        target = deadline.target_as_it_is if deadline.target_as_it_is and is_path else url
+        super().request(method, target, *args, **kwargs)  # type: ignore[misc]
 
     def getresponse(self) -> Any:
         """The answer to the request. Its time is noted, because a connection that is idle too long is not reused."""

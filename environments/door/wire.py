@@ -34,7 +34,7 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3 import exceptions
 
 from environments.credentials import passphrase_of
-from environments.door.outgoing import Sending
+from environments.door.outgoing import Sending, has_broken_percent_encoding
 from environments.door.run_end import RunEnd
 from environments.door.sockets import POOLS, ConnectedError, Deadline, MalformedHeaderError, Watchdog
 from environments.profiles.model import Profile, ProfileError
@@ -144,6 +144,8 @@ class Wire(HTTPAdapter):
             needs_new_connection=needs_new_connection,
             is_http_1_0=HTTP_1_0 in sending.intent.spelling,
         )
+        if has_broken_percent_encoding(sending.request.path_url):
+            deadline.target_as_it_is = sending.request.path_url
         result = self._exchange(sending.request, deadline, sending.intent.operation)
         # A new connection is also used if there is no kept one.
         if deadline.used_new_connection or not isinstance(result, Failure):

@@ -81,6 +81,10 @@ _SAFE_IN_A_SEGMENT = ";,:@&=+$!'()*~"
 """Characters that may be in a path segment as they are (RFC 3986, pchar)."""
 
 
+class EncodedText(str):
+    """A path parameter whose percent signs are sent as they are, because it is percent-encoded already."""
+
+
 @dataclass(frozen=True)
 class Case:
     """A request to an operation, which is not sent yet."""
@@ -121,6 +125,13 @@ class Case:
             return len(self.steps)
         return len(self.path_parameter or "") + len(self.body or b"") + len(self.query)
 
+    @property
+    def _characters_sent_as_they_are(self) -> str:
+        """The special characters of the path parameter that are not percent-encoded."""
+        if self.valid:
+            return ""
+        return f"{_SAFE_IN_A_SEGMENT}%" if isinstance(self.path_parameter, EncodedText) else _SAFE_IN_A_SEGMENT
+
     def send(self, client: Client) -> Exchange:
         """Send the request with this client, and return its exchange: the request with its answer.
 
@@ -134,7 +145,7 @@ class Case:
             content_type=self.content_type,
             credential=self.credential,
             query=self.query,
-            safe="" if self.valid else _SAFE_IN_A_SEGMENT,
+            safe=self._characters_sent_as_they_are,
             valid=self.valid,
             unusual=(self.unusual_part, self.how_unusual),
         )

@@ -34,6 +34,7 @@ from tests.traffic.case import (
     AMOUNT,
     DOCUMENTED_MEMBERS,
     Case,
+    EncodedText,
     Members,
     harmless_cases,
     harmless_path_parameter,
@@ -62,7 +63,8 @@ _REGISTER, _DELETE = "registerPixKey", "deletePixKey"
 PATH_PARAMETERS = {
     "unknown": synthetic_text("0"),
     "with an encoded slash": synthetic_text("%2f%2F"),
-    "that is no UTF-8": _MARK + b"\xff\xc0\x80",
+    "that is no UTF-8": _MARK + b"\xff\xc0\x80\xed\xa0\x80",  # … and half of a surrogate pair
+    "with a broken percent-encoding": EncodedText(synthetic_text("%zz")),
 }
 """Unusual accounts and transaction codes in the path."""
 MORE_PATH_PARAMETERS = {
@@ -399,7 +401,7 @@ def _deletions_without_members(case: Case, for_own_account: Case, profile: Profi
     all_for_own_account = _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
     # Also sent on a sandbox, so that the observations of runs on a sandbox and elsewhere can be compared.
     observed_outside_a_sandbox = filter(_is_observed, outside_a_sandbox)
-    return [*all_for_own_account, *observed_outside_a_sandbox]
+    return list(dict.fromkeys([*all_for_own_account, *observed_outside_a_sandbox]))  # each once
 
 
 def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Iterator[Case]:

@@ -7,7 +7,7 @@ faults. The search for a smaller case then finds the character that shows a find
 SPECIAL = "%\\'\" `;:,.?#&=+<>|[]()$~^*!@_"
 """Characters that mean something in SQL, JSON, URLs, shells or templates. Braces are left out, because Schemathesis
 draws no path parameter with them."""
-_SPECIAL_IN_A_ROW = "${{}}{9}@@<!--  ..%%''\"\"&&||"
+_SPECIAL_IN_A_ROW = "%s${{}}{9}@@<!--  ..%%''\"\"&&||"
 """Signs that mean something only in a row, two blanks among them."""
 UNUSUAL = "/\0\t\r\n\x1b\x7f\x85\u2028\xa0\u200b\u200dãßİe\u0301א漢٣²жω\u202e\ufeff🏦"
 """Characters that end a text, a line or a path segment, that change length with letter case or encoding, that are a
@@ -21,6 +21,8 @@ ONE_DIGIT = "7"
 """The shortest usual text of digits."""
 ELEVEN_DIGITS = "12345678901"
 """A usual text of as many digits as a CPF. Its last two, the check digits, are wrong."""
+DIGITS_BEYOND_64_BITS = "0" + "9" * 19
+"""Digits alone, the first of which is 0, and as a number more than 64 bits can hold."""
 NAME_WITH_ACCENTS = "ação D'Ávila "
 """A usual text of the language of the service: letters that are not in ASCII, an apostrophe and a blank at the end."""
 ALL_SPECIAL = f"{SPECIAL}{_SPECIAL_IN_A_ROW}ã🏦"

@@ -19,6 +19,7 @@ In the lists of values here, USUAL, MISSING and PAYER are markers. `_body_of` re
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import cycle, islice
 from typing import Any
@@ -63,23 +64,25 @@ from tests.traffic.unusual_texts import (
 ValuesByMember = Mapping[str, Sequence[Any]]
 """By name of a member of a body, a list of values. The markers may be among them."""
 _KEYS_OF_ANOTHER_TYPE: Mapping[str, Sequence[Any]] = {
-    "EMAIL": ("", "AB@@AB.AB"),
-    "PHONE": (f"+{LETTERS}", ELEVEN_DIGITS, "AB@AB.AB", MISSING),
-    "CPF": ("", f"{ELEVEN_DIGITS}234", "111.444.777-35", None),
-    "CNPJ": (LETTERS, ELEVEN_DIGITS),
+    "EMAIL": ("", "AB@@AB.AB", "AB..AB@AB", "AB@example.com "),
+    "PHONE": (f"+{LETTERS}", ELEVEN_DIGITS, "+99901234567", MISSING),
+    "CPF": ("", f"{ELEVEN_DIGITS}234", "111.444.777-35", "01234567899", "00000000000", None),
+    "CNPJ": (f"{LETTERS}c" * 5, "11.444.777/0001-61"),
 }
-"""By key type, keys that do not fit it: a CPF has 11 digits, a CNPJ 14, and a PHONE begins with a plus sign. Each type
-has some, because services check each type in its own way."""
+"""By key type, keys that do not fit it: a CPF has 11 digits, a CNPJ 14 digits or capital letters, and a PHONE begins
+with a plus sign. Each type has some, because services check each type in its own way."""
 
 _KEYS_IN_THE_FORM_OF_THEIR_TYPE: Mapping[str, Sequence[str]] = {
     "EMAIL": (
-        *("AB@Example.com", "o'AB@example.com", '"AB"@example.com', "ação@example.com", "AB+%AB@example.com"),
-        *(f"AB@{'ab.' * labels}example.com" for labels in (25, 75)),  # some 90 and some 245 characters
+        *("AB+AB@Example.com", "o'%AB@example.com", '"AB"@example.com', "ação@exámple.com"),
+        *(f"{'x' * 60}@example.com", f"AB@{'ab.' * 85}example.com"),  # … a long name; more than 254 characters
     ),
     "PHONE": ("+55119" + "0" * 15,),  # more digits than 64 bits can hold
 }
-"""By key type, unusual keys that have the form of their type: the capital letter, quotes, accents, signs and lengths
-that an e-mail address may have, and a long phone. A service that checks the form first refuses other unusual keys."""
+"""By key type, unusual keys that have the form of their type: the capital letters, quotes, accents, signs and lengths
+that an e-mail address may have, and a long phone. A service that checks the form first refuses other unusual keys.
+
+A key has two of them if services usually let both pass, or neither: a plus sign and a capital letter, for example."""
 
 
 # -- bodies that leave nothing to draw ---------------------------------------------------------------------------------
@@ -89,10 +92,10 @@ def fixed_bodies(operation: str, profile: Profile) -> list[Case]:
     """Requests whose bodies are the same in every run, because drawn bodies seldom have these combinations.
 
     - Members with odd names, such as "__proto__", stand beside the usual ones.
-    - Transfers: all members are null, all are empty, all are missing, only the amount is there, or all texts but the
-      account of the profile are long. A service may compare two members, add them, or expect one of them.
-    - Registrations: the account is empty, the key does not fit its type, such as a CPF of letters, or it is an unusual
-      key of its type, such as an e-mail address with a quotation mark.
+    - Transfers: all members are missing, only the amount is there; or all members but the account of the profile are
+      null or empty, or all its texts are long. A service may compare two members, add them, or expect one of them.
+    - Registrations: the account is empty or missing, the key does not fit its type, such as a CPF of letters, or it is
+      an unusual key of its type, such as an e-mail address with a quotation mark.
     - All others: a text has both halves of a surrogate pair in the wrong order. JSON can write them, and no encoding of
       texts can. All other members are usual, because many services refuse the whole body for such a text.
     """
@@ -101,11 +104,13 @@ def fixed_bodies(operation: str, profile: Profile) -> list[Case]:
     texts = [name for name, value in members.items() if isinstance(value, str) and name not in account_members]
     changes = [_odd_members(members)]
     if operation in PREPARING_OPERATIONS:
-        changes += [dict.fromkeys(members, value) for value in (None, "", MISSING)]
+        members_besides_account = [name for name in members if name not in account_members]
+        changes.append(dict.fromkeys(members, MISSING))
+        changes += [dict.fromkeys(members_besides_account, value) for value in (None, "")]
         changes.append({name: MISSING for name in members if name != AMOUNT})
         changes.append(dict.fromkeys(texts, VERY_LONG))
     if operation == "registerPixKey":
-        changes.append({"account": ""})
+        changes += [{"account": account} for account in ("", MISSING)]
         changes += _registrations_with_keys(_KEYS_OF_ANOTHER_TYPE)
         changes += _registrations_with_keys(_KEYS_IN_THE_FORM_OF_THEIR_TYPE)
     else:  # a registration with half of a surrogate pair is in `invalid.py`
@@ -164,7 +169,36 @@ def rounds(
     bodies_with_accounts = _one_value_after_the_other(_in_drawn_order(draw, accounts))
     for account, body in zip(bodies_with_accounts, cycle(bodies_beside_accounts), strict=False):
         bodies.append({**account, **body})
+    if operation == "registerPixKey":
+        bodies = list(map(_with_the_type_of_its_key, bodies))
     return tuple(_cases_with_bodies(bodies, operation, profile))
+
+
+_FORMS_OF_KEYS = (
+    ("EMAIL", re.compile(".*@.*", re.DOTALL)),
+    ("PHONE", re.compile(r"\+.*")),
+    ("CNPJ", re.compile(r"[0-9./-]{14,}")),
+    ("CPF", re.compile(r"[0-9.-]{8,}")),
+)
+"""Key types, each with the form by which a person sees that a key is meant to be of this type, the first that fits."""
+
+
+def _with_the_type_of_its_key(registration: Members) -> Members:
+    """The body of a registration, with the type that its key seems to have; the body as it is if it seems to have none.
+
+    A service checks the key by its type. So "AB AB@AB.AB" shows more as an e-mail address than as a phone.
+    """
+    key = registration["pixKey"]
+    is_text_in_a_usual_form = isinstance(key, str) and len(key) < _LONGEST_KEY_WITH_A_FORM
+    if is_text_in_a_usual_form:
+        for key_type, form in _FORMS_OF_KEYS:
+            if form.fullmatch(key):
+                return {**registration, "pixKeyType": key_type}
+    return registration
+
+
+_LONGEST_KEY_WITH_A_FORM = 40
+"""A longer text, such as one of all special signs, is no key of any type. A choice."""
 
 
 def _in_drawn_order(draw: st.DrawFn, values: ValuesByMember) -> ValuesByMember:
