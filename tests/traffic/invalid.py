@@ -323,11 +323,12 @@ def _credentials(operation: str, profile: Profile) -> Sequence[str]:
     | listAccounts | all, also the over-long token |
     | executePix, registerPixKey | the empty header: scenarios send the other wrong tokens (`wrong_tokens.py`) |
     | any other | no header, a wrong token, the empty header |
-    | each, on a sandbox (a service without real money) | also the over-long token |
+    | executePix, registerPixKey, deletePixKey, on a sandbox (a service without real money) | also the over-long token |
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS
-    long_token = [_LONG_TOKEN] if profile.is_sandbox else []
+    gets_long_token = profile.is_sandbox and operation in (*OPERATIONS_WITH_DOCUMENTED_TOKEN, _DELETE)
+    long_token = [_LONG_TOKEN] if gets_long_token else []
     if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:
         return [_EMPTY_HEADER, *long_token]
     return [NO_HEADER, WRONG_TOKEN, _EMPTY_HEADER, *long_token]

@@ -292,6 +292,24 @@ def test_a_run_names_the_shortest_sequence(tmp_path):
     assert f"in a sequence ({steps})" in requirement["message"]
 
 
+class FailsOnABrokenPercentEncoding(Service):
+    """The sandbox, which fails if the path of a balance has a percent sign without two hexadecimal digits behind it."""
+
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        """Answer with status 500 in the place of the sandbox's answer if it cannot decode the path."""
+        is_balance = request.path.startswith("/v1/accounts/balance/")
+        has_broken_encoding = re.search("%(?![0-9A-Fa-f]{2})", request.path) is not None
+        return replace(response, status=500) if is_balance and has_broken_encoding else response
+
+
+def test_a_broken_percent_encoding_is_sent_and_reproduced(tmp_path):
+    """A service that fails on `%zz` in a path is found, and the line that reproduces the finding has the same path."""
+    requirement, finding = failing_requirement_and_finding(tmp_path, FailsOnABrokenPercentEncoding, "-k", "getBalance")
+
+    assert requirement["id"] == "getBalance.serverError"
+    assert "/v1/accounts/balance/pixconf-%zz'" in finding["reproduce"]
+
+
 def has_plus_sign(request: Asked) -> bool:
     """True if the key in the body of a request has a plus sign behind other text."""
     return str(json_members(request).get("pixKey")).rfind("+") > 0

@@ -39,6 +39,7 @@ def value(request: Request) -> Any:
 Trips = Callable[[Request], bool]
 ARGUMENT: Mapping[str, Trips] = {
     "a percent-encoded argument": lambda r: "%" in r.path,
+    "a broken percent-encoding": lambda r: "%zz" in r.path,
     "not ASCII": lambda r: not argument(r).isascii(),
     "a quote": lambda r: b"'" in argument(r),
     "a query": lambda r: bool(r.query),

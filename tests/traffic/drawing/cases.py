@@ -253,8 +253,7 @@ class Drawing:
         kinds_sent_anyway = {_kinds(usual)}
         for case in invalid_requests(operation, self._profile):
             has_unusual_body_alone = case.content_type == JSON and case.credential == VALID and not case.query
-            is_text = case.body is not None and case.body.startswith(b'"')  # of the same kind as a number, shows less
-            if has_unusual_body_alone and case.body and not is_text and _is_unambiguous_json(case.body):
+            if has_unusual_body_alone and case.body and _is_unambiguous_json(case.body):
                 with suppress(ValueError, RecursionError):  # too many digits, or too deep
                     kinds_sent_anyway.add(_kinds(case))
         return kinds_sent_anyway

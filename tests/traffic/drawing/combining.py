@@ -64,18 +64,20 @@ from tests.traffic.unusual_texts import (
 ValuesByMember = Mapping[str, Sequence[Any]]
 """By name of a member of a body, a list of values. The markers may be among them."""
 _KEYS_OF_ANOTHER_TYPE: Mapping[str, Sequence[Any]] = {
-    "EMAIL": ("", "AB@@AB.AB", "AB..AB@AB", "AB@example.com "),
+    "EMAIL": ("", "AB@@AB.AB", "AB..AB@AB", "AB@example.com ", f"AB@{'ab.' * 85}example.com"),
     "PHONE": (f"+{LETTERS}", ELEVEN_DIGITS, "+99901234567", MISSING),
     "CPF": ("", f"{ELEVEN_DIGITS}234", "111.444.777-35", "01234567899", "00000000000", None),
     "CNPJ": (f"{LETTERS}c" * 5, "11.444.777/0001-61"),
 }
-"""By key type, keys that do not fit it: a CPF has 11 digits, a CNPJ 14 digits or capital letters, and a PHONE begins
-with a plus sign. Each type has some, because services check each type in its own way."""
+"""By key type, keys that do not fit it, because services check each type in its own way.
+
+An e-mail address has at most 254 characters (RFC 5321), and a phone begins with a plus sign and a country code. A CPF
+has 11 digits, and a CNPJ 14 digits or capital letters."""
 
 _KEYS_IN_THE_FORM_OF_THEIR_TYPE: Mapping[str, Sequence[str]] = {
     "EMAIL": (
         *("AB+AB@Example.com", "o'%AB@example.com", '"AB"@example.com', "ação@exámple.com"),
-        *(f"{'x' * 60}@example.com", f"AB@{'ab.' * 85}example.com"),  # … a long name; more than 254 characters
+        *(f"{'x' * 60}@example.com", f"AB@{'ab.' * 75}example.com"),  # some 80 and some 245 characters
     ),
     "PHONE": ("+55119" + "0" * 15,),  # more digits than 64 bits can hold
 }
@@ -92,8 +94,8 @@ def fixed_bodies(operation: str, profile: Profile) -> list[Case]:
     """Requests whose bodies are the same in every run, because drawn bodies seldom have these combinations.
 
     - Members with odd names, such as "__proto__", stand beside the usual ones.
-    - Transfers: all members are missing, only the amount is there; or all members but the account of the profile are
-      null or empty, or all its texts are long. A service may compare two members, add them, or expect one of them.
+    - Transfers: all members are null, all are empty, all are missing, only the amount is there, or all texts but the
+      account of the profile are long. A service may compare two members, add them, or expect one of them.
     - Registrations: the account is empty or missing, the key does not fit its type, such as a CPF of letters, or it is
       an unusual key of its type, such as an e-mail address with a quotation mark.
     - All others: a text has both halves of a surrogate pair in the wrong order. JSON can write them, and no encoding of
@@ -104,9 +106,7 @@ def fixed_bodies(operation: str, profile: Profile) -> list[Case]:
     texts = [name for name, value in members.items() if isinstance(value, str) and name not in account_members]
     changes = [_odd_members(members)]
     if operation in PREPARING_OPERATIONS:
-        members_besides_account = [name for name in members if name not in account_members]
-        changes.append(dict.fromkeys(members, MISSING))
-        changes += [dict.fromkeys(members_besides_account, value) for value in (None, "")]
+        changes += [dict.fromkeys(members, value) for value in (None, "", MISSING)]
         changes.append({name: MISSING for name in members if name != AMOUNT})
         changes.append(dict.fromkeys(texts, VERY_LONG))
     if operation == "registerPixKey":

@@ -127,8 +127,8 @@ TEXTS = UnusualValues(
 """Texts: an account that is paid, a free text."""
 KEYS = UnusualValues(
     in_every_run=(
-        # Without null and the empty text: each run has them as keys of certain types (`combining.py`).
-        *(value for value in TEXTS.in_every_run if value not in (PAYER, None, "")),
+        # Without the empty text: each run has it as a key of certain types (`combining.py`).
+        *(value for value in TEXTS.in_every_run if value not in (PAYER, "")),
         "AB AB@AB.AB",
         _MORE_THAN_64_BITS,
     ),

@@ -9,6 +9,7 @@ from environments.door.door import NoteSubject
 from environments.door.outgoing import Intent
 from tests.selftest.services.one_run import CODE, ManualRun
 from tests.selftest.services.serving import SocketService, real_codes_received, served_by
+from tests.traffic.case import Case, EncodedText
 from tests.traffic.together import Together
 
 OLD_TOKEN, NEW_TOKEN = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
@@ -30,6 +31,20 @@ def test_a_request_that_moves_no_money_can_be_sent_again_as_it_was(service, manu
     assert second_read.request == read.request
     assert second_invalid_registration.request == invalid_registration.request
     assert second_arrival == first_arrival
+
+
+@pytest.mark.parametrize("operation", ["getBalance", "executePix"])
+def test_a_broken_percent_encoding_arrives_as_it_was_written(operation, service, manual_run):
+    """The libraries that send requests would encode the percent sign of `%zz`, so that the service would read `%zz`.
+
+    Only a path that is written so gets there unchanged. Another percent sign is encoded as usual.
+    """
+    broken = Case(operation, path_parameter=EncodedText("pixconf-%zz")).send(manual_run.client)
+    usual = Case(operation, path_parameter="pixconf-%zz").send(manual_run.client)
+    arrived = [request.path.rpartition("/")[2] for request in service.received]
+
+    assert arrived == ["pixconf-%zz", "pixconf-%25zz"]
+    assert [exchange.request.url.rpartition("/")[2] for exchange in (broken, usual)] == arrived
 
 
 @pytest.mark.parametrize(
