@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -214,7 +214,7 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     |---|---|---|
     | true, null, the empty text, a key type except RANDOM (for which a service would make a key) | stays | stays |
     | the account of the profile, in a registration | stays | stays |
-    | the account of the profile, as the payer of a transfer | stays | becomes synthetic |
+    | a text of the usual transfer, such as its payer and its payee | stays | becomes synthetic |
     | an account of the profile in another form, such as "AC-0001" | stays | becomes synthetic |
     | a plain text: letters alone, a number or a date, such as "AB"; it may have blanks around it | stays | synthetic |
     | any other text, such as "a@b" | becomes synthetic: "pixconf-a@b" | becomes synthetic |
@@ -222,14 +222,14 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     | any other number, such as 7 | becomes negative: -8; 0 stays | becomes a text, such as "pixconf-to" |
     """
     account_of_registration = harmless_path_parameter(operation, profile)  # an account of the profile if it has one
-    payers = texts_with_account_of_profile(operation, profile)  # empty outside a sandbox
+    texts_that_stay = texts_of_usual_transfer(operation, profile)  # empty outside a sandbox
 
     def synthetic_leaf(leaf: Any, member: str) -> Any:
         """The value that replaces a text or a number (`leaf`) in a member of this name, by the table above."""
         if isinstance(leaf, str):
             names_account_of_registration = member == "account" and leaf == account_of_registration
             is_permitted_account = operation == "registerPixKey" and names_account_of_registration
-            if is_permitted_account or leaf in payers:
+            if is_permitted_account or leaf in texts_that_stay:
                 return leaf
             return _text_that_may_be_sent(leaf, profile)
         if member in _MEMBERS_WITHOUT_IDENTIFIER:
@@ -280,11 +280,11 @@ _MEMBERS_NAMING_THE_PAYER = frozenset({"account", "from"})
 """Members of the documented transfers that name the payer."""
 
 
-def payer_is_account_of_profile(operation: str, profile: Profile) -> bool:
-    """True if invalid transfers of this operation name an account of the profile as payer, instead of a made-up one.
+def transfers_name_real_accounts(operation: str, profile: Profile) -> bool:
+    """True if invalid transfers of this operation name the payer and the payee of the profile, instead of made-up ones.
 
-    A service may look the account up before it reads the rest of a body. So only a real account shows what the service
-    does with the invalid part. It is named on a sandbox alone, because a transfer would move real money elsewhere.
+    A service may look both up before it reads the rest of a body. So only real ones show what the service does with the
+    invalid part. They are named on a sandbox alone, because a transfer would move real money elsewhere.
     """
     return profile.is_sandbox and operation in PREPARING_OPERATIONS and bool(profile.accounts)
 
@@ -293,48 +293,80 @@ def usual_body(operation: str, profile: Profile) -> Members | None:
     """The names and values in a complete, usual body of an operation; None if the operation has no body.
 
     They are from the interface document, or from the body that the profile has in `requests`. The values name nobody,
-    except for the account of the profile in two bodies: a registration is for this account, and on a sandbox this
-    account pays for a transfer.
+    except for two bodies: a registration is for the account of the profile, and on a sandbox a transfer is from the
+    account of the profile to the payee of the profile, so that the service accepts it.
     """
-    payers = profile.accounts if payer_is_account_of_profile(operation, profile) else ()
-    return _usual_body_with_payer(operation, profile, payers)
+    if not transfers_name_real_accounts(operation, profile):
+        return usual_body_that_names_nobody(operation, profile)
+    account = profile.accounts[0]
+    body_in_profile = _body_in_profile(operation, profile)
+    if body_in_profile is not None:
+        members: Members = _with_account(account, body_in_profile)
+        return members
+    documented = DOCUMENTED_MEMBERS[operation]
+    payers = dict.fromkeys(_MEMBERS_NAMING_THE_PAYER & documented.keys(), account)
+    return {**documented, **payers}
 
 
-def usual_body_with_synthetic_payer(operation: str, profile: Profile) -> Members | None:
-    """The names and values in a complete body, like `usual_body`, but the payer of a transfer is made up.
+def usual_body_that_names_nobody(operation: str, profile: Profile) -> Members | None:
+    """The names and values in a complete body, like `usual_body`, but payer and payee of a transfer are made up.
 
-    It is for requests without a valid token: if the service accepted such a request, the profile would lose no money.
-    """
-    return _usual_body_with_payer(operation, profile, ())
-
-
-def _usual_body_with_payer(operation: str, profile: Profile, payers: Sequence[str]) -> Members | None:
-    """The names and values in a complete, usual body, in which the first of these accounts pays for a transfer.
-
-    If `payers` is empty, a made-up account pays. A registration is for the account of the profile. None if the
-    operation has no body.
+    It is for requests without a valid token: if the service accepted such a request, nobody would lose money. A
+    registration is for the account of the profile here, too.
     """
     if operation not in DOCUMENTED_MEMBERS:
         return None
     documented = DOCUMENTED_MEMBERS[operation]
     if operation == "registerPixKey":
         return {**documented, "account": harmless_path_parameter(operation, profile)}
-    body_in_profile = profile.requests.get(operation)
-    if body_in_profile is not None and isinstance(body_in_profile.json, dict):
-        members: Members = _anonymous_except_for(payers, body_in_profile.json)
-        return members
-    with_payer = dict(documented)
-    if payers:
-        for member in _MEMBERS_NAMING_THE_PAYER & documented.keys():
-            with_payer[member] = payers[0]
-    return with_payer
+    body_in_profile = _body_in_profile(operation, profile)
+    if body_in_profile is None:
+        return documented
+    members: Members = _anonymous(body_in_profile)
+    return members
 
 
-def _anonymous_except_for(accounts: Sequence[str], value: Any) -> Any:
-    """A body of the profile (a JSON value) for invalid requests. It names these accounts, and nobody else.
+def usual_body_for_an_unknown_payee(operation: str, profile: Profile) -> Members | None:
+    """The names and values in a complete body of a transfer, like `usual_body`, but nobody is the payee.
 
-    - A text becomes the prefix and the name of its member, such as "pixconf-to". A text that is one of the accounts
-      stays. The placeholder `{account}` of a profile is replaced by the first account.
+    Outside a sandbox nobody has the account that pays, either.
+    """
+    usual = usual_body(operation, profile)
+    that_names_nobody = usual_body_that_names_nobody(operation, profile)
+    if usual is None or that_names_nobody is None:
+        return usual
+    payers = members_with_account_of_profile(operation, profile)  # empty outside a sandbox
+    return {**that_names_nobody, **{name: usual[name] for name in payers}}
+
+
+def _body_in_profile(operation: str, profile: Profile) -> Any:
+    """The body that the profile has in `requests` for an operation, if it is a JSON object; else None."""
+    request_body = profile.requests.get(operation)
+    is_object = request_body is not None and isinstance(request_body.json, dict)
+    return request_body.json if request_body is not None and is_object else None
+
+
+def _with_account(account: str, body: Any) -> Any:
+    """A body of the profile (a JSON value) with an account in the place of `{account}`.
+
+    A text with `{key}` or `{type}` becomes the prefix and the name of its member, such as "pixconf-to", because the run
+    may have no key that somebody has registered.
+    """
+
+    def leaf_with_account(leaf: Any, member: str) -> Any:
+        """The value that replaces a text or a number (`leaf`) in a member of this name."""
+        if not isinstance(leaf, str):
+            return leaf
+        has_other_placeholder = "{key}" in leaf or "{type}" in leaf
+        return f"{SYNTHETIC_PREFIX}{member}" if has_other_placeholder else leaf.replace("{account}", account)
+
+    return _with_leaves_changed(body, leaf_with_account)
+
+
+def _anonymous(body: Any) -> Any:
+    """A body of the profile (a JSON value) for invalid requests, with values that name nobody.
+
+    - A text becomes the prefix and the name of its member, such as "pixconf-to".
     - A number becomes 0, unless it is an amount or a date. An amount of 0 or less becomes one cent. Outside a sandbox,
       the door (the only module that sends requests) refuses 0 and less, because a service may misunderstand it.
     """
@@ -342,30 +374,25 @@ def _anonymous_except_for(accounts: Sequence[str], value: Any) -> Any:
     def anonymous_leaf(leaf: Any, member: str) -> Any:
         """The value that replaces a text or a number (`leaf`) in a member of this name."""
         if isinstance(leaf, str):
-            if accounts and "{account}" in leaf:
-                return leaf.replace("{account}", accounts[0])
-            return leaf if leaf in accounts else f"{SYNTHETIC_PREFIX}{member}"
+            return f"{SYNTHETIC_PREFIX}{member}"
         may_be_identifier = member not in _MEMBERS_WITHOUT_IDENTIFIER
         if may_be_identifier:
             return 0  # no account and no key
         would_be_refused_by_the_door = member == AMOUNT and leaf <= 0
         return _SMALLEST_AMOUNT if would_be_refused_by_the_door else leaf
 
-    return _with_leaves_changed(value, anonymous_leaf)
+    return _with_leaves_changed(body, anonymous_leaf)
 
 
-def texts_with_account_of_profile(operation: str, profile: Profile) -> frozenset[str]:
-    """The texts in the usual body of an invalid transfer that name the payer, if it is an account of the profile.
+def texts_of_usual_transfer(operation: str, profile: Profile) -> frozenset[str]:
+    """The texts in the usual body of a transfer, if it names the payer and the payee of the profile, as on a sandbox.
 
-    For example {"ac-0001"}, or {"from ac-0001"} if the body of the profile has the text "from {account}". Such texts
-    stay as they are, while all other texts of the body may be changed. Outside a sandbox there are none, because the
-    payer is made up there.
+    For example {"ac-0001", "98765432000198"}. Such texts stay as they are, while all other texts of a body may be
+    changed. Outside a sandbox there are none, because payer and payee are made up there.
     """
-    if not payer_is_account_of_profile(operation, profile):
+    if not transfers_name_real_accounts(operation, profile):
         return frozenset()
-    leaves = leaves_of(usual_body(operation, profile))
-    texts = [text for _, text in leaves if isinstance(text, str)]
-    return frozenset(text for text in texts if _has_account_of(profile, text))
+    return frozenset(texts_in(usual_body(operation, profile)))
 
 
 def _has_account_of(profile: Profile, text: str) -> bool:
@@ -381,9 +408,23 @@ def members_with_account_of_profile(operation: str, profile: Profile) -> list[st
     """
     if operation == "registerPixKey":
         return ["account"]
-    texts_with_account = texts_with_account_of_profile(operation, profile)  # empty outside a sandbox
+    if not transfers_name_real_accounts(operation, profile):
+        return []
     members = usual_body(operation, profile) or {}
-    return [name for name, value in members.items() if texts_with_account & set(texts_in(value))]
+    return [name for name, value in members.items() if any(_has_account_of(profile, text) for text in texts_in(value))]
+
+
+def members_with_payee_of_profile(operation: str, profile: Profile) -> list[str]:
+    """The names of the members in a usual transfer that name the payee of the profile, such as ["to"].
+
+    Outside a sandbox the payee is made up, so the result is empty. It is also empty for an operation that prepares no
+    transfer.
+    """
+    if not transfers_name_real_accounts(operation, profile):
+        return []
+    members = usual_body(operation, profile) or {}
+    no_payees = {*_MEMBERS_WITHOUT_IDENTIFIER, *members_with_account_of_profile(operation, profile)}
+    return [name for name in members if name not in no_payees]
 
 
 def harmless_path_parameter(operation: str, profile: Profile) -> str | None:

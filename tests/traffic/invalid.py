@@ -38,10 +38,10 @@ from tests.traffic.case import (
     Members,
     harmless_cases,
     harmless_path_parameter,
-    payer_is_account_of_profile,
     synthetic_text,
-    usual_body,
-    usual_body_with_synthetic_payer,
+    transfers_name_real_accounts,
+    usual_body_for_an_unknown_payee,
+    usual_body_that_names_nobody,
 )
 
 Values = Mapping[str, Any]
@@ -291,7 +291,8 @@ def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
     Each is a usual request in which one part is replaced: the body or a member of it, the path parameter, the query or
     the credential. The rest of the request is valid, or names a made-up account, key or code.
     """
-    members = usual_body(operation, profile)  # names and values of a usual body; None without a body
+    # Names and values of a usual body, whose payee is made up; None without a body.
+    members = usual_body_for_an_unknown_payee(operation, profile)
     path_parameter = operations()[operation].path_parameter  # its name, such as "accountId"; None without one
     case = Case(operation, path_parameter=harmless_path_parameter(operation, profile))
     if members:
@@ -306,7 +307,7 @@ def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
     if members is None:
         yield from _with_each_value(case, "query", "query", MORE_QUERIES)
     # A wrong credential is sent with a body that names nobody, because the operation may need no token.
-    synthetic_members = usual_body_with_synthetic_payer(operation, profile)
+    synthetic_members = usual_body_that_names_nobody(operation, profile)
     case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
     for credential in _credentials(operation, profile):
         # A case has only the name of its credential. The header is made from the name when the case is sent.
@@ -412,7 +413,7 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
     tables of unusual bodies and Content-Types, by the words that describe them, such as "cut short".
     """
     bodies_with_account: Values = {}
-    if payer_is_account_of_profile(case.operation, profile):
+    if transfers_name_real_accounts(case.operation, profile):
         bodies_with_account = _unreadable_transfers_of_own_account(members)
     for case_without_account in _with_each_body(case, TEXTS):
         is_also_sent_with_account = case_without_account.how_unusual in bodies_with_account

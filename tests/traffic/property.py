@@ -25,7 +25,7 @@ from environments.door.permission import synthetic
 from environments.profiles.model import Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding, Judgement
-from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations
+from spec.interface import MONEY_PERMISSIONS, PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.json_text import as_bytes
 from spec.rules import judge
 from spec.rules.reproduction import Reproduction
@@ -44,6 +44,9 @@ _DEFAULT_READS = 12
 """Valid requests to each operation that only reads: those of scenarios, sequences and this module together. A fault in
 one answer of four is then missed once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a
 warning at most."""
+_DEFAULT_EXAMPLES_OF_TRANSFERS = 5
+"""Requests that are drawn for each operation that prepares transfers. Every run sends some sixty further requests to
+each of them, which show more (`Drawing.cases_of_every_run`)."""
 MOST_SMALLER_CASES = 40
 """Requests that search a smaller case of one finding. They are enough for each fault of the self-test
 promises/test_drawn_faults.py."""
@@ -149,7 +152,8 @@ class Generation:
             yield from other_invalid_requests(operation, profile)  # without those of the scenario `send_invalid`
         else:
             yield from invalid_requests(operation, profile)
-        drawn: Iterable[Case] = drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES)
+        default = _DEFAULT_EXAMPLES_OF_TRANSFERS if operation in PREPARING_OPERATIONS else DEFAULT_EXAMPLES
+        drawn: Iterable[Case] = drawing.cases(operation, self._seed, examples or default)
         if operation == _REGISTER and profile.deletes_keys:
             drawn = map(_with_its_own_address, drawn)
         yield from harmless_cases(drawn, profile)

@@ -38,7 +38,14 @@ from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.harness.selection import ABOUT_ALL_REQUESTS, SHOWN_BY_INVALID_REGISTRATIONS, WRITES_PERHAPS_WITHOUT_TOKEN
-from tests.traffic.case import JSON, Case, Members, harmless_cases, usual_body
+from tests.traffic.case import (
+    JSON,
+    Case,
+    Members,
+    harmless_cases,
+    usual_body,
+    usual_body_for_an_unknown_payee,
+)
 from tests.traffic.invalid import kinds_in_words, observed_invalid_requests, unreadable_request, with_transfers_last
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
@@ -149,9 +156,8 @@ def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
     The body of a deletion is from the profile. But if that body has no place for a key, a service may understand it as
     a deletion of all keys. Then `usual_body` is sent, which has a made-up key.
     """
-    usual = usual_body(operation, profile)  # outside a sandbox, its accounts and keys are made up
     if operation in PREPARING_OPERATIONS:
-        return Case(operation, body=as_bytes(usual))
+        return Case(operation, body=as_bytes(usual_body_for_an_unknown_payee(operation, profile)))
     account = synthetic()
     key = f"{synthetic()}@example.com"
     body: Any = {"account": account, "pixKeyType": "EMAIL", "pixKey": key}
@@ -159,6 +165,7 @@ def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
         body_in_profile = profile.requests.get(operation)
         template = body_in_profile.json if body_in_profile else {"pixKey": "{key}"}
         names_a_key = "{key}" in str(template)
+        usual = usual_body(operation, profile)  # its key is made up
         body = filled_in(template, account=account, key=key, type="EMAIL") if names_a_key else usual
     return Case(operation, path_parameter=account, body=as_bytes(body))
 

@@ -36,9 +36,11 @@ from tests.traffic.case import (
     body_as_bytes,
     has_permitted_amounts,
     members_with_account_of_profile,
+    members_with_payee_of_profile,
     usual_body,
     with_synthetic_identifiers,
 )
+from tests.traffic.drawing.member_schemas import MEMBERS_NOT_TRIED_ALONE
 from tests.traffic.drawing.schema import example_of_path_parameter
 from tests.traffic.drawing.step_sequences import values_with_most_patterns
 from tests.traffic.drawing.unusual_values import (
@@ -50,6 +52,7 @@ from tests.traffic.drawing.unusual_values import (
     UnusualValues,
     is_key_type,
     unusual_values_of,
+    values_often_accepted,
 )
 from tests.traffic.drawing.with_hypothesis import distinct_values
 from tests.traffic.unusual_texts import (
@@ -96,6 +99,8 @@ def fixed_bodies(operation: str, profile: Profile) -> list[Case]:
     - Members with odd names, such as "__proto__", stand beside the usual ones.
     - Transfers: all members are null, all are empty, all are missing, only the amount is there, or all texts but the
       account of the profile are long. A service may compare two members, add them, or expect one of them.
+    - Transfers to the payee of the profile: one member has a value that many services accept, such as a blank as the
+      description. A service may store the transfer, and fail afterwards.
     - Registrations: the account is empty or missing, the key does not fit its type, such as a CPF of letters, or it is
       an unusual key of its type, such as an e-mail address with a quotation mark.
     - All others: a text has both halves of a surrogate pair in the wrong order. JSON can write them, and no encoding of
@@ -109,6 +114,9 @@ def fixed_bodies(operation: str, profile: Profile) -> list[Case]:
         changes += [dict.fromkeys(members, value) for value in (None, "", MISSING)]
         changes.append({name: MISSING for name in members if name != AMOUNT})
         changes.append(dict.fromkeys(texts, VERY_LONG))
+        for name in MEMBERS_NOT_TRIED_ALONE[operation]:  # the coverage phase tries all values of the other members
+            accepted_values = values_often_accepted(operation, name, members.get(name), profile)
+            changes += [{name: value} for value in accepted_values]
     if operation == "registerPixKey":
         changes += [{"account": account} for account in ("", MISSING)]
         changes += _registrations_with_keys(_KEYS_OF_ANOTHER_TYPE)
@@ -155,20 +163,25 @@ def rounds(
 
     In the requests with an unusual account, the other members have some of the `values_beside_accounts` instead. Both
     have the values by the name of the member. The requests are not sent yet, and name nobody.
+
+    A service may look up the account and the payee of the profile before it reads the rest. So they keep their usual
+    values in most of the requests, and at most one of them is unusual.
     """
-    account_members = members_with_account_of_profile(operation, profile)
-    usual_accounts = dict.fromkeys(account_members, USUAL)
-    accounts = {name: values[name] for name in account_members}
-    others = {name: values[name] for name in values if name not in account_members}
+    looked_up = [
+        *members_with_account_of_profile(operation, profile),
+        *members_with_payee_of_profile(operation, profile),
+    ]
+    all_usual = dict.fromkeys(looked_up, USUAL)
+    others = {name: values[name] for name in values if name not in looked_up}
     others_beside_accounts = {name: values_beside_accounts[name] for name in others}
 
     bodies: list[Members] = []
     for body in _one_value_after_the_other(_in_drawn_order(draw, others)):
-        bodies.append({**usual_accounts, **body})
-    bodies_beside_accounts = _one_value_after_the_other(_in_drawn_order(draw, others_beside_accounts))
-    bodies_with_accounts = _one_value_after_the_other(_in_drawn_order(draw, accounts))
-    for account, body in zip(bodies_with_accounts, cycle(bodies_beside_accounts), strict=False):
-        bodies.append({**account, **body})
+        bodies.append({**all_usual, **body})
+    bodies_beside_accounts = cycle(_one_value_after_the_other(_in_drawn_order(draw, others_beside_accounts)) or [{}])
+    for name in looked_up:
+        for body in _one_value_after_the_other(_in_drawn_order(draw, {name: values[name]})):
+            bodies.append({**all_usual, **next(bodies_beside_accounts), **body})
     if operation == "registerPixKey":
         bodies = list(map(_with_the_type_of_its_key, bodies))
     return tuple(_cases_with_bodies(bodies, operation, profile))
@@ -233,6 +246,8 @@ _SIMPLE_NUMBERS = (USUAL, MISSING, None, 0, -1, ONE_DIGIT)
 """The same for a number, such as an amount or a date."""
 _ACCOUNT_OR_NONE = (USUAL, MISSING)
 """Values of the account of the profile, because a service may look it up before it reads the other members."""
+_PAYEE_OR_NONE = (USUAL, MISSING, None)
+"""Values of the payee of the profile, for the same reason."""
 _BODIES_TO_CHOOSE_FROM = 6
 """Bodies that are drawn for each one that is chosen."""
 
@@ -260,6 +275,8 @@ def _simple_values_of(operation: str, name: str, usual_value: Any, profile: Prof
         return (*TYPES_EXCEPT_RANDOM, MISSING)
     if name in members_with_account_of_profile(operation, profile):
         return _ACCOUNT_OR_NONE
+    if name in members_with_payee_of_profile(operation, profile):
+        return _PAYEE_OR_NONE
     return _SIMPLE_TEXTS if isinstance(usual_value, str) else _SIMPLE_NUMBERS
 
 

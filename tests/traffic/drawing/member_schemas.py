@@ -86,14 +86,14 @@ MEMBERS_NOT_TRIED_ALONE: Mapping[str, Collection[str]] = {
     "registerPixKey": ("account", "pixKey"),
     "deletePixKey": ("pixKey",),
     "createPix": ("account", "pixKey", AMOUNT, "message"),
-    "transferExternal": ("from", "to"),
+    "transferExternal": ("from", "to", AMOUNT),
     "transferInternal": ("from", "to", AMOUNT, "date"),
     "transferP2p": ("from", "to", AMOUNT, "date", "description"),
 }
 """By operation, the members that are not unusual alone in a body of the coverage phase; but they are missing once.
 
 Services treat all transfers alike. So one operation is enough to try each value of a member while the others are usual:
-transferExternal for the amount and the date, transferInternal for the description. Bodies with several unusual members
+transferExternal for the date, transferInternal for the description. Bodies with several unusual members
 (`combining.py`) have all values, for each operation. In a registration or deletion these already show the values of a
 key alone, because the other members are usual or documented there."""
 

@@ -19,7 +19,7 @@ from tests.traffic.case import (
     Case,
     body_as_bytes,
     synthetic_path_parameter,
-    texts_with_account_of_profile,
+    texts_of_usual_transfer,
     with_synthetic_identifiers,
 )
 from tests.traffic.drawing.schema import example_of_path_parameter
@@ -33,11 +33,11 @@ than a search may send. With 80 instead of 8, a percent sign among 44 characters
 def parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
     """A Hypothesis strategy for smaller requests: parts of `case`, with some of its members, items and characters.
 
-    A part of a text may name somebody, so each text gets the prefix `pixconf-` again. On a sandbox the account of the
-    profile pays for a transfer. It stays whole, because the service may look it up before it reads the rest. For the
-    same reason a path parameter stays whole if it is the usual one.
+    A part of a text may name somebody, so each text gets the prefix `pixconf-` again. On a sandbox a usual
+    transfer names the payer and the payee of the profile. They stay whole, because the service may look them up before
+    it reads the rest. For the same reason a path parameter stays whole if it is the usual one.
     """
-    whole = texts_with_account_of_profile(case.operation, profile)
+    whole = texts_of_usual_transfer(case.operation, profile)
 
     @st.composite
     def parts(draw: st.DrawFn) -> Case:

@@ -13,12 +13,18 @@ Each value is one that usual programs fail at:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from environments.profiles.model import Profile
 from spec.interface import SYNTHETIC_PREFIX
-from tests.traffic.case import AMOUNT, TYPES_EXCEPT_RANDOM, members_with_account_of_profile
+from tests.traffic.case import (
+    AMOUNT,
+    TYPES_EXCEPT_RANDOM,
+    members_with_account_of_profile,
+    members_with_payee_of_profile,
+)
 from tests.traffic.unusual_texts import (
     ALL_PRINTABLE,
     ALL_SPECIAL,
@@ -83,11 +89,12 @@ AMOUNTS = UnusualValues(
     in_every_run=(
         *(None, True, [1], {AMOUNT: 1}),
         *(0, -0.0, -0.5, 1e-7, 0.125),  # zero, with its sign; negative; not in whole cents
-        *(2**31, 2**64, 1e20, math.inf, _MANY_DIGITS),  # 32 bits, 64 bits, 1e400 and 401 digits
-        *("", ONE_DIGIT, "1,5", "1e5", "-1", "NaN"),
+        *(2**31, math.inf, _MANY_DIGITS),  # more than 32 bits, 1e400, and 401 digits
+        *("", ONE_DIGIT, "1,5", "NaN"),
     ),
     with_more_examples=(
         *(MISSING, False, [], {}, [[1]], 2**53 + 1, 1e308, 0.1 + 0.2, 5e-324, 2**63, -(2**31) - 1, -1e-9),
+        *(2**64, 1e20, "1e5", "-1"),
         *("Infinity", LETTERS, "10.50", " ", " 7 ", "0x10", "1_000", "1.234,56", "9" * 20, "007", "+7", "true", "null"),
         *(DIGIT_OF_ANOTHER_SCRIPT, ALL_SPECIAL),
     ),
@@ -96,14 +103,13 @@ AMOUNTS = UnusualValues(
 DATES = UnusualValues(
     in_every_run=(
         *(None, True, []),
-        *(0, -1, 1.5, 1_767_225_600, 2**64, 253_402_300_800_000, math.inf),  # seconds; 64 bits; the year 10000; 1e400
+        *(0, -1, 1_767_225_600, 2**64, 253_402_300_800_000, math.inf),  # seconds; 64 bits; the year 10000; 1e400
         *({"date": 0}, "", "15/01/2026"),
-        *("2026-01-15", "2026-02-30", "2024-02-29", "0000-01-01", "9999-12-31"),  # … no such day; a leap day
-        *("2026-01-15T10:00:00Z", "2026-01-15T10:00:00-03:00"),
+        *("2026-02-30", "0000-01-01", "9999-12-31", "2026-01-15T10:00:00Z"),  # the first is no day
     ),
     with_more_examples=(
-        *(MISSING, False, " ", ["2026-01-15"], {}, LETTERS, "1767225600000"),
-        *(-0.0, 1_767_225_600_000.0, 2**31, -62_135_596_800_001, 1e20),
+        *(MISSING, False, " ", ["2026-01-15"], {}, LETTERS, "1767225600000", "2024-02-29", "2026-01-15T10:00:00-03:00"),
+        *("2026-01-15", 1.5, -0.0, 1_767_225_600_000.0, 2**31, -62_135_596_800_001, 1e20),
         *(_MANY_DIGITS, "2026-01-15T10:00:00", "2026-01-15T10:00:00.123456Z", "2026-01-15T24:00:00Z"),
         *("2026-01-15T23:59:60Z", "2026-01-15 10:00:00", "2026-13-01", "2026-02-29", "20260115", "1767225600"),
         *("2026-1-5", "2026/01/15", "0001-01-01", "10:00", "today", "null", ONE_DIGIT, NAME_WITH_ACCENTS, ALL_SPECIAL),
@@ -138,6 +144,28 @@ KEYS = UnusualValues(
     ),
 )
 """Keys: also those that almost have the form of an e-mail address, a phone or a tax number."""
+AMOUNTS_OFTEN_ACCEPTED: tuple[Any, ...] = (30_000_000, 1e27)
+"""Amounts that many services accept: 30 million have more cents than 32 bits can hold, and 1e27 has more digits than a
+decimal number of many languages."""
+DATES_OFTEN_ACCEPTED: tuple[Any, ...] = ("2026-02-30", "2026-01-15T10:00:00-03:00")
+"""Dates that many services accept: a day that no year has, and a time with an offset."""
+TEXTS_OFTEN_ACCEPTED: tuple[Any, ...] = (" ", f"{LETTERS}\n", ALL_PRINTABLE, _text_of_length(150), _text_of_length(256))
+"""Free texts that many services accept: a blank, a line end, signs of all scripts, and lengths that fit in one column
+and not in another one."""
+_PAYEES = UnusualValues(
+    in_every_run=(
+        *(None, True, PAYER, 0),
+        *([], {"AB": LETTERS}),
+        *("", LETTERS[0], DIGITS_BEYOND_64_BITS),
+        *(f"{ALL_SPECIAL}{ALL_PRINTABLE}", ALL_UNUSUAL, VERY_LONG),
+    ),
+    with_more_examples=(
+        *([LETTERS], _NESTED, " ", f"{LETTERS}\n", "null", "true"),
+        *TEXTS.with_more_examples,
+    ),
+)
+"""Unusual values of a member that usually names the payee of the profile. A service looks up the payee, and refuses
+most of these values, so few of them are in every run."""
 _ACCOUNTS = UnusualValues(
     in_every_run=(True, 0, [], {"AB": LETTERS}, DIGITS_BEYOND_64_BITS, f"{ALL_SPECIAL}/\n\0{ALL_PRINTABLE}"),
     with_more_examples=(
@@ -170,6 +198,21 @@ def is_key_type(operation: str, name: str) -> bool:
     return name == "pixKeyType" and operation == "registerPixKey"
 
 
+def values_often_accepted(operation: str, name: str, usual_value: Any, profile: Profile) -> Sequence[Any]:
+    """Unusual values of a member that many services accept, and store, before something fails.
+
+    They are for transfers to the payee of the profile, so on a sandbox only. Empty for any other operation, and for a
+    member that names the payer or the payee: a service looks these up, and refuses what it does not find.
+    """
+    payees = members_with_payee_of_profile(operation, profile)
+    is_looked_up = name in payees or name in members_with_account_of_profile(operation, profile)
+    if not payees or is_looked_up:
+        return ()
+    if name == "date":
+        return DATES_OFTEN_ACCEPTED
+    return TEXTS_OFTEN_ACCEPTED if isinstance(usual_value, str) else AMOUNTS_OFTEN_ACCEPTED
+
+
 def unusual_values_of(operation: str, name: str, usual_value: Any, profile: Profile) -> UnusualValues:
     """The unusual values of a member, by its name or by the type of its usual value.
 
@@ -186,6 +229,8 @@ def unusual_values_of(operation: str, name: str, usual_value: Any, profile: Prof
             in_every_run=(*_ACCOUNTS.in_every_run, *in_capitals),
             with_more_examples=(*with_a_blank, *_ACCOUNTS.with_more_examples),
         )
+    if name in members_with_payee_of_profile(operation, profile):
+        return _PAYEES
     if name == "date":
         return DATES
     if not isinstance(usual_value, str):  # such as the amount, whose member is `value`
