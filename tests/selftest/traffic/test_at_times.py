@@ -3,6 +3,8 @@
 Other causes are a lock-out after wrong tokens, an expired token, and a key that is registered already.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from spec.log import Log
@@ -83,14 +85,12 @@ def test_refusals_with_another_cause_are_not_counted(log):
 def test_a_403_counts_unless_a_registered_key_is_answered_alike(refusal, status_of_registered_key, number_of_refusals):
     """A 403 to a registration at times is a refusal of the token, unless the service answers a registered key with 403.
 
-    A 401 counts in any case. One key is registered, registered again, and then five times after a deletion: 200,
-    refused, 200, refused, 200. The second registration shows how the service answers a registered key.
+    A 401 counts in any case. One key is registered, and registered again, which shows how the service answers a registered
+    key. Then it is registered five times, each time after a deletion: 200, refused, 200, refused, 200.
     """
-    statuses_and_purposes = [
-        (200, Registering.FIRST_TIME),
-        (status_of_registered_key, Registering.SECOND_TIME),
-        *((status, Registering.ONCE_MORE) for status in (200, refusal, 200, refusal, 200)),
-    ]
+    statuses_and_purposes = [(200, Registering.FIRST_TIME), (status_of_registered_key, Registering.SECOND_TIME)]
+    for status in (200, refusal, 200, refusal, 200):
+        statuses_and_purposes.append((status, Registering.ONCE_MORE))
     log = Log()
     for number, (status, purpose) in enumerate(statuses_and_purposes, 1):
         log.add(
@@ -115,9 +115,10 @@ def test_a_path_with_two_404_between_successes_is_missing_at_times():
     assert numbers_of_refused == [2, 4]
 
 
-@pytest.mark.parametrize(("status", "numbers_expected"), [(405, [2, 4]), (501, [2, 4]), (404, [])])
-def test_a_method_that_is_refused_between_successes_is_missing_at_times(status, numbers_expected):
-    """If deletions of different keys are answered 200, 405, 200, 405 and 200, both 405 count.
+@pytest.mark.parametrize(("status", "expected_numbers"), [(405, [2, 4]), (501, [2, 4]), (404, [])])
+def test_a_method_that_is_refused_between_successes_is_missing_at_times(status, expected_numbers):
+    """If deletions of different keys are answered 200, 405, 200, 405 and 200, both 405 (numbers 2 and 4) count: the service
+    refuses the method DELETE at times. The same is true for 501.
 
     A 404 does not count, because it may mean that there is no such key.
     """
@@ -130,7 +131,7 @@ def test_a_method_that_is_refused_between_successes_is_missing_at_times(status, 
         log.add(deletion)
     at_times = refused_at_times(log, "deletePixKey", refusals_of_the_path("deletePixKey"))
 
-    assert [exchange.number for exchange in at_times.refused] == numbers_expected
+    assert [exchange.number for exchange in at_times.refused] == expected_numbers
 
 
 UNKNOWN_CODE, UNKNOWN_PATH = "There is no such code.", "There is no such path."
@@ -141,13 +142,15 @@ def log_of_unknown_codes(*texts):
 
     Before them, two undocumented paths are answered 404 with UNKNOWN_PATH.
     """
-    log = Log()
-    requests = [("", "/v1/execute/pixconf-1/TX-1", UNKNOWN_PATH), ("", "/v1/execute/pixconf-2/TX-1", UNKNOWN_PATH)]
-    requests += [("executePix", "/v1/execute/pix/TX-1", text) for text in texts]
-    for number, (operation, path, text) in enumerate(requests, 1):
-        purpose = RightBefore.UNKNOWN_CODE if operation else Disagreement.UNDOCUMENTED_PATH
-        log.add(answer(operation, {"error": text}, status=404, path=path, valid=False, number=number, purpose=purpose))
-    return log
+    exchanges = []
+    for path in ("/v1/execute/pixconf-1/TX-1", "/v1/execute/pixconf-2/TX-1"):
+        purpose = Disagreement.UNDOCUMENTED_PATH
+        exchanges.append(answer("", {"error": UNKNOWN_PATH}, status=404, path=path, valid=False, purpose=purpose))
+    for text in texts:
+        purpose = RightBefore.UNKNOWN_CODE
+        path = "/v1/execute/pix/TX-1"
+        exchanges.append(answer("executePix", {"error": text}, status=404, path=path, valid=False, purpose=purpose))
+    return Log(replace(exchange, number=number) for number, exchange in enumerate(exchanges, 1))
 
 
 @pytest.mark.parametrize(
@@ -161,9 +164,10 @@ def log_of_unknown_codes(*texts):
     ids=["at times", "the service has one text for both", "until the end", "another text at times"],
 )
 def test_a_404_like_an_undocumented_path_counts_if_the_service_has_another_404(texts, numbers_of_refused):
-    """An endpoint is missing at times if it is answered like an undocumented path, between other answers to one request.
+    """The same request gets 404 five times (numbers 3 to 7). Only the texts show what is unknown: the code or the path.
 
-    The answers are all 404, so only their texts show what is unknown: the path or the code.
+    The path is missing at times if some answers are like those to undocumented paths (numbers 1 and 2), and others before
+    and after them are not.
     """
     at_times = refused_at_times(log_of_unknown_codes(*texts), "executePix", refusals_of_the_path("executePix"))
 

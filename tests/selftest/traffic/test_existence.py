@@ -30,8 +30,11 @@ class KnowsNoPayee(Service):
     """Each payee is unknown, and a body that names none is invalid."""
 
     def finish(self, request, operation, response):
+        """The answer of the sandbox, or 404 to a valid transfer."""
         is_valid_transfer = operation == "transferP2p" and response.status == 200
-        return Response(404, b'{"error": "unknown payee"}') if is_valid_transfer else response
+        if is_valid_transfer:
+            return Response(404, b'{"error": "unknown payee"}')
+        return response
 
 
 def verdict_of(service: Service, requirement_id: str) -> Verdict:
@@ -39,14 +42,14 @@ def verdict_of(service: Service, requirement_id: str) -> Verdict:
     return sent_in_memory(service, ids={requirement_id}).judge().results[requirement_id].verdict
 
 
-@pytest.mark.parametrize("make", [NobodyIsBehindTheGateway, BalanceIsNotBehindTheGateway])
-def test_a_gateway_that_answers_404_to_everything_proves_no_endpoint(make):
+@pytest.mark.parametrize("service_class", [NobodyIsBehindTheGateway, BalanceIsNotBehindTheGateway])
+def test_a_gateway_that_answers_404_to_everything_proves_no_endpoint(service_class):
     """If a path answers each request with the same 404, the requirement that its operation exists does not pass.
 
     It is not exercised. The gateway answers unknown paths in another way, so it knows this path. But it never answers
     anything else there, so perhaps no service runs behind it.
     """
-    verdict = verdict_of(make(token="t" * 40), f"{make.OPERATION}.exists")
+    verdict = verdict_of(service_class(token="t" * 40), f"{service_class.OPERATION}.exists")
 
     assert verdict is Verdict.NOT_EXERCISED
 
@@ -62,30 +65,35 @@ def test_an_endpoint_that_tells_invalid_requests_from_valid_ones_exists():
 
 
 class RedirectsTheBalance(Service):
-    """Redirects a request for a balance to the same path at another address. With `redirects_all` it redirects all."""
+    """Redirects a request for a balance to the same path at another address.
+
+    With `redirects_all` it redirects every request.
+    """
 
     def __init__(self, *, redirects_all, **options):
         super().__init__(**options)
         self.redirects_all = redirects_all
 
     def respond(self, request):
-        if self.redirects_all or request.path.startswith("/v1/accounts/balance/"):
+        """The redirect, or the answer of the sandbox."""
+        is_for_a_balance = request.path.startswith("/v1/accounts/balance/")
+        if self.redirects_all or is_for_a_balance:
             return Response(307, b"", (("Location", f"https://bank.example{request.path}"),))
         return super().respond(request)
 
 
 @pytest.mark.parametrize(
-    ("redirects_all", "verdict_expected"),
+    ("redirects_all", "expected_verdict"),
     [(False, Verdict.PASS), (True, Verdict.NOT_EXERCISED)],
     ids=["one path", "each path"],
 )
 def test_a_redirect_to_the_same_path_proves_an_endpoint_if_undocumented_paths_are_not_redirected(
-    redirects_all, verdict_expected
+    redirects_all, expected_verdict
 ):
     """If only a documented path is redirected to another address, its operation exists.
 
-    If undocumented paths are redirected, too, a gateway may redirect everybody, and nothing is known.
+    If undocumented paths are redirected, too, a gateway may redirect every request, whether its operation exists or not.
     """
     service = RedirectsTheBalance(redirects_all=redirects_all, token="t" * 40)
 
-    assert verdict_of(service, "getBalance.exists") is verdict_expected
+    assert verdict_of(service, "getBalance.exists") is expected_verdict

@@ -54,10 +54,10 @@ def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(reason_why_unr
     ids=["another end", "the same but for the path and the time"],
 )
 def test_large_answers_are_alike_if_their_ends_are(end_of_body, conclusion):
-    """A large answer to a wrong token is compared with the valid one to its end, and not only at its beginning.
+    """A large answer to a wrong token is compared to its end with the answer to the valid token.
 
-    Both answers begin with the same legal notice of 90 kB here. If they differ in the path and the time alone, the wrong
-    token was granted, and the requirement fails.
+    Both answers begin with the same legal notice of 90 kB here. If they differ only in the path and the time, the wrong
+    token was accepted, and the requirement fails.
     """
     beginning = {"code": 0, "notice": "not for everybody " * 5_000}
     end_of_success = {"data": {"receipt": "printed"}, "path": "/v1/execute/pix/TX-1", "at": "2026-11-28T09:10:00Z"}
@@ -70,10 +70,12 @@ def test_large_answers_are_alike_if_their_ends_are(end_of_body, conclusion):
     assert token_is_required([with_wrong_token], [with_valid_token], "executed").conclusion is conclusion
 
 
-def log_of_a_night(*, status_without_token=401, status_with_token=422, generator="sequences"):
-    """A log of a service that executes nothing at first, and executes a transfer later, in a drawn sequence.
+def log_with_later_success(*, status_without_token=401, status_with_token=422, generator="sequences"):
+    """A log of a service that executes nothing at first, for example at night, and executes a transfer later.
 
-    First comes a request without a token, then an execution with it, and at last the execution that succeeds.
+    1. An execution without a token gets `status_without_token`.
+    2. An execution with the valid token gets `status_with_token`.
+    3. An execution that was drawn by `generator`, such as a sequence of operations, succeeds.
     """
     without_token = execution(
         {},
@@ -83,8 +85,9 @@ def log_of_a_night(*, status_without_token=401, status_with_token=422, generator
         purpose=Execution.UNAUTHORIZED_BEFORE_EXECUTION,
     )
     refused = execution({}, status=status_with_token, purpose=Execution.SUPPLIED)
-    later = execution(generator=generator)
-    return Log(replace(exchange, number=number) for number, exchange in enumerate((without_token, refused, later), 1))
+    succeeded = execution(generator=generator)
+    exchanges = enumerate((without_token, refused, succeeded), 1)
+    return Log(replace(exchange, number=number) for number, exchange in exchanges)
 
 
 @pytest.mark.parametrize(
@@ -98,26 +101,31 @@ def log_of_a_night(*, status_without_token=401, status_with_token=422, generator
     ids=["tokens were checked", "nobody was told about a token", "the valid token was refused, too", "no sequence"],
 )
 def test_later_executions_are_compared_only_if_tokens_were_checked_before(changes, numbers):
-    """An execution of a sequence counts as a success if the service checked tokens while it executed nothing.
+    """A service executes nothing at first (a request without a token gets 401, the valid one 422), and executes later.
 
-    Then the refusal of the request without a token was about the token, and not about the time of the day.
+    The later execution (number 3) is compared with the request without a token only if the service checked tokens at
+    first: then the 401 was about the token, and not about the time of the day. It must be an execution of a sequence.
     """
-    log = log_of_a_night(**changes)
+    log = log_with_later_success(**changes)
     without_token = log.of("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    compared = executions_to_compare_with(log, without_token)
 
-    assert [exchange.number for exchange in executions_to_compare_with(log, without_token)] == numbers
+    assert [exchange.number for exchange in compared] == numbers
 
 
 def test_later_executions_do_not_count_if_an_earlier_one_succeeded():
-    """If an execution before the sequences succeeded, executions of sequences are judged as generated traffic alone."""
-    log = log_of_a_night(status_with_token=200)
+    """Executions of drawn sequences count only if no execution before the sequences succeeded. Here one succeeded (200).
+
+    So the executions of sequences are judged as generated traffic alone.
+    """
+    log = log_with_later_success(status_with_token=200)
 
     assert later_executions(log) == []
 
 
 def test_a_later_execution_shows_that_the_documented_request_is_enough():
     """A service that executes nothing at night and executes a transfer later needs no more than is documented."""
-    judgement = documented_execution_is_enough(log_of_a_night(), None)
+    judgement = documented_execution_is_enough(log_with_later_success(), None)
 
     assert judgement.holds
     assert [exchange.number for exchange in judgement.exchanges] == [3]
@@ -134,9 +142,9 @@ def test_a_later_execution_shows_that_the_documented_request_is_enough():
     ],
 )
 def test_a_refusal_with_a_result_has_its_own_message(status, message):
-    """If a wrong token gets an execution result, the message says "executed" for a 200, and only the answer for a 401.
+    """If a wrong token gets an execution result with status 200, the message says "executed".
 
-    A 401 with the result leaves open whether the transfer was executed.
+    A 401 with the result leaves open whether the transfer was executed, so the message only says what the answer was.
     """
     exchange = execution(status=status, credential="a wrong token (of a JWT: another signature)", valid=False)
 
@@ -207,7 +215,7 @@ def test_an_execution_of_another_code_is_no_repetition():
     assert only_beside_others == [False]
 
 
-_DOOR = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared(), unknown_outcomes=[]))
+_DOOR_WITHOUT_TROUBLE = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared(), unknown_outcomes=[]))
 
 
 @pytest.mark.parametrize(
@@ -228,7 +236,9 @@ def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, 
     refused_execution = answer("executePix", {}, status=status, beside=beside)
     successful_execution = execution(EXECUTION_RESULT)
 
-    assert list(map(str, _line_about_refused_codes(_DOOR, [refused_execution, successful_execution]))) == notes
+    lines = _line_about_refused_codes(_DOOR_WITHOUT_TROUBLE, [refused_execution, successful_execution])
+
+    assert [str(line) for line in lines] == notes
 
 
 @pytest.mark.parametrize(
@@ -237,9 +247,11 @@ def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, 
     ids=["executed", "not executed"],
 )
 def test_a_transfer_that_was_executed_has_no_reason_why_it_was_not(reason, in_words):
-    """The report gives a reason only for a prepared transfer that was not executed, also if an invalid request prepared it.
+    """The report says why a prepared transfer was not executed. For an executed one the recorded reason is empty, and the
+    report gives none.
 
-    The recorded reason is empty if the transfer was executed, or may have been.
+    An invalid request prepared the transfer here, for an account that the suite made up (synthetic). If it was not
+    executed, that is the reason in the report.
     """
     preparation = answer("transferP2p", {"code": 0, "data": {}}, valid=False)
 

@@ -16,15 +16,15 @@ WITHOUT_END = 1_000_000
 
 
 class LocksAccounts(Service):
-    """The sandbox, which locks an account after `MOST` wrong tokens in a row for it.
+    """The sandbox, which locks an account after several wrong tokens in a row for it.
 
-    While it is locked, even the valid token is refused: for the next `REQUESTS` requests. Only the accounts of the
-    sandbox are locked, whose names begin with "ac-".
+    While an account is locked, even the valid token is refused. Only the accounts of the sandbox are locked, whose names
+    begin with "ac-".
     """
 
-    MOST = 3
-    STATUS = 401
-    REQUESTS = WITHOUT_END
+    WRONG_TOKENS_BEFORE_LOCK = 3
+    STATUS_WHILE_LOCKED = 401
+    LOCKED_REQUESTS = WITHOUT_END  # how many requests for the account are refused
 
     def __init__(self):
         super().__init__()
@@ -39,14 +39,14 @@ class LocksAccounts(Service):
             return
         if self.requests_still_refused[account] > 0:
             self.requests_still_refused[account] -= 1
-            raise Refusal(self.STATUS, "The account is locked.")
+            raise Refusal(self.STATUS_WHILE_LOCKED, "The account is locked.")
         try:
             super().authorize(request, operation)
         except Refusal:
             self.wrong_tokens_in_a_row[account] += 1
-            if self.wrong_tokens_in_a_row[account] >= self.MOST:
+            if self.wrong_tokens_in_a_row[account] >= self.WRONG_TOKENS_BEFORE_LOCK:
                 self.wrong_tokens_in_a_row[account] = 0
-                self.requests_still_refused[account] = self.REQUESTS
+                self.requests_still_refused[account] = self.LOCKED_REQUESTS
             raise
         self.wrong_tokens_in_a_row[account] = 0
 
@@ -55,22 +55,25 @@ class LocksAccounts(Service):
 @pytest.mark.parametrize("status", [401, 403, 423])
 @pytest.mark.parametrize("wrong_tokens", [3, 5], ids=["after 3 wrong tokens", "after 5 wrong tokens"])
 def test_a_lock_of_an_account_is_no_failure(wrong_tokens, status, locked_requests):
-    """A service may lock an account after several wrong tokens: no requirement that the valid token is accepted fails.
+    """A service may lock an account after several wrong tokens. Then it refuses the valid token, too, for some requests or
+    without end.
 
-    A lock refuses the valid token, too, for some requests or without end. It may leave requirements untested.
+    The requirement that the valid token is accepted does not fail because of that. It may stay untested.
     """
     service = LocksAccounts()
-    service.MOST, service.STATUS, service.REQUESTS = wrong_tokens, status, locked_requests
+    service.WRONG_TOKENS_BEFORE_LOCK = wrong_tokens
+    service.STATUS_WHILE_LOCKED = status
+    service.LOCKED_REQUESTS = locked_requests
 
     assert try_in_memory(service, ids=ACCEPTED).failing == set()
 
 
 def test_a_wrong_token_goes_between_two_equal_requests_and_another_one_follows():
-    """To see whether a service keeps a refusal for a code or an account, one wrong token is sent between two requests with
-    the valid token, twice, and then a request with the valid token for another code or account.
+    """A service may keep the refusal of a wrong token, and give it to the valid token later, for the same code or account.
 
-    That is done for executions and for registrations. Afterwards each of two accounts is read with a wrong token, then
-    with the valid one, and another account is read.
+    To see that, one wrong token is sent between two requests with the valid token, twice, and then the valid token for
+    another code or account. That is done for executions and for registrations. Afterwards each of two accounts is read
+    with a wrong token, then with the valid one, and another account is read.
     """
     purposes = [exchange.purpose for exchange in sent_in_memory(Service(), ids=ACCEPTED).session.door.log]
     valid, wrong = KeptRefusal.WITH_THE_TOKEN, KeptRefusal.WRONG_TOKEN

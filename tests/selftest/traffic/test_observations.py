@@ -29,16 +29,19 @@ from tests.traffic.undescribed import Reading
 
 
 def behaviour_of_service(service):
-    """What a run observes of a service, by requirement and situation."""
+    """What a run observes of a service, by requirement and situation. The run has no generated traffic."""
     profile = load("sandbox")
-    alone = replace(
+    profile_of_service = replace(
         profile,
         base_url="http://127.0.0.1",
         sandbox="http://127.0.0.1",
         limits=replace(profile.limits, parallel=1),
     )
 
-    run = run_tests_in_memory(service, alone, lambda test: not test.get_closest_marker("property"))
+    def has_targeted_requests(test):
+        return test.get_closest_marker("property") is None
+
+    run = run_tests_in_memory(service, profile_of_service, has_targeted_requests)
     assert run.errors == []
     return result_of_run(run).behaviour
 
@@ -50,19 +53,22 @@ def behaviour_of_sandbox():
 
 
 def drifting_requirements(behaviour, other_behaviour):
-    """The requirements that drift from one run to the other, or back."""
-    pair = (behaviour, other_behaviour)
-    return {drift.id for was, now in (pair, pair[::-1]) for drift in drifts(was, now)}
+    """The ids of the requirements whose observed behaviour differs in two runs, whichever of them was the earlier one."""
+    all_drifts = [*drifts(behaviour, other_behaviour), *drifts(other_behaviour, behaviour)]
+    return {drift.id for drift in all_drifts}
 
 
 def stable_behaviour(behaviour):
     """The behaviour that is the same in every run.
 
-    Keys, balances and entries change while a run lasts, so their shapes do. How many requests a service lets in within a
-    second depends on the speed of the run.
+    Keys, balances and entries change during a run, so the shapes of their answers do, too. How many requests a service
+    permits in a second depends on the speed of the run. So both are left out.
     """
-    stable_ids = (name for name in behaviour if not name.endswith(".shape") and name != "general.rateLimit")
-    return {requirement_id: behaviour[requirement_id] for requirement_id in stable_ids}
+    stable = {}
+    for requirement_id, situations in behaviour.items():
+        if not requirement_id.endswith(".shape") and requirement_id != "general.rateLimit":
+            stable[requirement_id] = situations
+    return stable
 
 
 @pytest.mark.slow
@@ -88,9 +94,10 @@ def test_the_same_service_is_observed_alike(tmp_path):
     usual_behaviour = result_of_run(shared_run("clean").run).behaviour
     behaviour_with_reads_alone = result_of_run(shared_run("partial").run).behaviour
 
-    assert data_of_behaviour(stable_behaviour(usual_behaviour)) == data_of_behaviour(
-        stable_behaviour(parallel_behaviour)
-    )
+    usual_data = data_of_behaviour(stable_behaviour(usual_behaviour))
+    parallel_data = data_of_behaviour(stable_behaviour(parallel_behaviour))
+
+    assert parallel_data == usual_data
     assert drifting_requirements(behaviour_of_sandbox(), parallel_behaviour) == set()
     assert drifting_requirements(usual_behaviour, parallel_behaviour) == set()
     assert drifting_requirements(usual_behaviour, behaviour_with_reads_alone) == set()
@@ -149,8 +156,9 @@ def test_each_purpose_of_the_table_is_that_of_a_request():
 
     A purpose says why a request is sent. The only exception is a request that is tried if executions are refused.
     """
-    situations = chain.from_iterable(OBSERVATIONS.values())
-    purposes = set(chain.from_iterable(situation.purposes for situation in situations))
+    purposes = set()
+    for situation in chain.from_iterable(OBSERVATIONS.values()):
+        purposes |= set(situation.purposes)
     purposes_sent = {exchange.purpose for exchange in sent_to_the_sandbox("sandbox").session.door.log}
 
     assert purposes - purposes_sent == {Execution.PREPARED_WITH_EXTRA_PARTS}
@@ -173,7 +181,7 @@ def test_an_empty_log_shows_no_values():
 
 
 def test_an_empty_log_may_show_that_there_is_no_value():
-    """If nothing was sent, the observation about values of `code` says "no code"."""
+    """If nothing was sent, the observation about other values of the envelope field `code` says "no code"."""
     assert observation_of("general.codeValues", Log()) == Observed({"": ["no code"]}, [])
 
 
@@ -261,10 +269,10 @@ def test_an_unusual_account_is_not_compared_with_an_unknown_code():
     ids=["RANDOM without a key", "RANDOM with digits", "CPF with digits"],
 )
 def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, observed):
-    """For a RANDOM key the observed value is the format of the key that the service accepts, by the type as the situation.
+    """What is observed of an accepted registration has a situation (what was asked) and a value (what the service did).
 
-    Keys of another type may be accepted in several formats. So the format is a part of the situation, which is what was
-    asked, and the observed value is "accepted". The observed values are listed by their situation.
+    A RANDOM key has one format, so the situation is the type, and the value is the format. Keys of another type may be
+    accepted in several formats. So the situation is the type with the format, and the value is "accepted".
     """
     assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body)]) == observed
 
@@ -339,9 +347,12 @@ def test_the_status_before_an_execution_is_that_of_the_answer_that_prepared_it()
 
 
 def observed_texts(requirement_id, exchanges):
-    """What these exchanges show for a requirement, by situation as text."""
-    shown = observation_of(requirement_id, Log(exchanges)).values
-    return {str(situation): observed_values for situation, observed_values in shown.items()}
+    """What these exchanges show for a requirement: the observed values, by the situation in words.
+
+    For example {"CPF, digits": ["accepted"]}.
+    """
+    values_by_situation = observation_of(requirement_id, Log(exchanges)).values
+    return {str(situation): observed_values for situation, observed_values in values_by_situation.items()}
 
 
 @pytest.mark.parametrize(

@@ -37,19 +37,23 @@ def test_an_execution_needs_a_transfer(drawn_steps, steps_that_are_followed):
     assert possible_steps(drawn_steps) == steps_that_are_followed
 
 
-def listing(number, *keys):
-    """A list of keys with these ones."""
+def list_that_shows(*keys, number):
+    """The exchange with this number, a list of keys that shows these keys."""
     return answer("listPixKeys", {"code": 0, "data": {"keys": [{"pixKey": key} for key in keys]}}, number=number)
 
 
+# a step and the exchange with which it was followed
 KEY = PixKey("EMAIL", "pixconf-1@example.com")
-LIST_WITH_KEY, LIST_WITHOUT_KEY = (LIST, listing(1, KEY.key)), (LIST, listing(2))
+LIST_WITH_KEY = (LIST, list_that_shows(KEY.key, number=1))
+LIST_WITHOUT_KEY = (LIST, list_that_shows(number=2))
 EXECUTION = (EXECUTE, execution(number=3))
 DELETION = (DELETE, answer("deletePixKey", {"code": 0, "data": {}}, number=4))
 
 
 def test_an_execution_may_lose_a_key():
-    """An execution counts as losing a key if a list showed the key before it, and two lists in a row lack it after it."""
+    """An execution counts as losing a key if a list showed the key before the execution, and two lists in a row lack the
+    key after it. The result has the execution, which is exchange 3.
+    """
     steps = [LIST_WITH_KEY, EXECUTION, LIST_WITHOUT_KEY, LIST_WITHOUT_KEY]
     executions = executions_after_which_a_key_is_missing(steps, KEY, "/data/keys/*/pixKey")
 
@@ -74,7 +78,10 @@ def test_an_execution_may_lose_a_key():
     ],
 )
 def test_an_execution_does_not_lose_a_key_that_may_be_gone_for_another_reason(steps):
-    """An execution does not count as losing a key if something else may be the reason why a list lacks it."""
+    """An execution does not count as losing a key if something else may be the reason why a list lacks the key.
+
+    It counts only if a list showed the key before, and two lists in a row lack the key after it, without a deletion.
+    """
     executions = executions_after_which_a_key_is_missing(steps, KEY, "/data/keys/*/pixKey")
 
     assert [exchange.number for exchange in executions] == []

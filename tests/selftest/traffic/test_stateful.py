@@ -42,13 +42,14 @@ PREPARE = {
 }
 
 
-def sequences_of(service, folder, *, make_profile=profile_of_sandbox, **changes):
-    """The model of a run that follows drawn sequences of operations. It prepares transfers for them.
+def run_with_sequences(service, folder, *, profile_of_target=profile_of_sandbox, **changes):
+    """Make a run that follows drawn sequences of operations, and return its results. It prepares transfers for them.
 
-    `changes` are keys of its profile.
+    `profile_of_target` makes the profile (the settings of the run) for a sandbox or for a bank. `changes` are keys of
+    that profile.
     """
-    changes = {"transactions": {"prepare": PREPARE}, "limits": {"examples": 20}, **changes}
-    profile = make_profile(folder, allow=sorted(ALL_PERMISSIONS), **changes)
+    settings = {"transactions": {"prepare": PREPARE}, "limits": {"examples": 20}, **changes}
+    profile = profile_of_target(folder, allow=sorted(ALL_PERMISSIONS), **settings)
     return run_suite_in_memory(
         service,
         profile,
@@ -63,7 +64,7 @@ def test_sequences_execute_their_own_transfers(tmp_path):
     The run counts each transfer once.
     """
     service = FakeBank()
-    model = sequences_of(service, tmp_path, limits={"executions": 40, "examples": 20})
+    model = run_with_sequences(service, tmp_path, limits={"executions": 40, "examples": 20})
     executions_by_code = Counter(service.executions_with_valid_token)
     codes_of_the_profile = [code for code in executions_by_code if code.startswith("SBX-PHONE")]
 
@@ -79,7 +80,7 @@ def test_executions_of_sequences_count(tmp_path):
     After the last one sequences go on without executions, and the requirement of executions does not fail.
     """
     service = FakeBank()
-    model = sequences_of(service, tmp_path, limits={"executions": 4, "examples": 20})
+    model = run_with_sequences(service, tmp_path, limits={"executions": 4, "examples": 20})
     verdicts = {result.verdict for result in model.results if result.id == "executePix.status"}
 
     assert len(service.executions_with_valid_token) <= 4
@@ -88,12 +89,9 @@ def test_executions_of_sequences_count(tmp_path):
 
 
 def test_outside_a_sandbox_no_sequence_executes(tmp_path):
-    """Off a sandbox no drawn sequence executes a transfer, because transfers are worth something there.
-
-    None is prepared to be executed twice, either.
-    """
+    """Off a sandbox (a test system) no drawn sequence executes a transfer, because real money would move."""
     service = FakeBank()
-    sequences_of(service, tmp_path, make_profile=profile_of_bank, limits={"executions": 40, "examples": 20})
+    run_with_sequences(service, tmp_path, profile_of_target=profile_of_bank, limits={"executions": 40, "examples": 20})
 
     assert service.executions_with_valid_token == []
 
@@ -104,10 +102,12 @@ class FailsToListAfterAnExecution(Service):
     last_operation = None
 
     def finish(self, request, operation, response):
-        """Change the status of a list of keys to 500 if the request before it was an execution."""
-        fails = operation == "listPixKeys" and self.last_operation == "executePix"
+        """The answer of the sandbox. A list of keys right after an execution gets the status 500."""
+        is_list_after_execution = operation == "listPixKeys" and self.last_operation == "executePix"
         self.last_operation = operation
-        return replace(response, status=500) if fails else response
+        if is_list_after_execution:
+            return replace(response, status=500)
+        return response
 
 
 def test_a_sequence_with_an_execution_is_not_made_shorter():
@@ -119,9 +119,11 @@ def test_a_sequence_with_an_execution_is_not_made_shorter():
     sent = sent_in_memory(
         FailsToListAfterAnExecution(), generated=True, ids={"executePix.status", "registerPixKey.status"}
     )
-    of_sequences = [exchange for exchange in sent.session.door.exchanges if exchange.generator == SEQUENCES]
-    codes_executed = [exchange.request.last_segment for exchange in of_sequences if exchange.operation == "executePix"]
-    executions_by_code = Counter(codes_executed)
+    executions_by_code = Counter()
+    for exchange in sent.session.door.exchanges:
+        if exchange.generator == SEQUENCES and exchange.operation == "executePix":
+            code = exchange.request.last_segment
+            executions_by_code[code] += 1
     result = sent.judge().results["listPixKeys.serverError"]
     first_finding, *_ = result.findings
 
@@ -159,16 +161,19 @@ def test_a_key_that_an_execution_takes_away_is_a_warning():
 class ChangesTheResult(Service):
     """The sandbox, which gives some execution results wrong members."""
 
-    def __init__(self, is_changed, changes):
-        """`is_changed` is true of the results that get the members in `changes`, such as {"message": None}."""
+    def __init__(self, is_affected, wrong_members):
+        """`is_affected` is a function that takes a result. If it returns True, the result gets the wrong members, such as
+        {"message": None}.
+        """
         super().__init__()
-        self.is_changed = is_changed
-        self.changes = changes
+        self.is_affected = is_affected
+        self.wrong_members = wrong_members
 
     def execution_result(self, transfer):
+        """The result of an execution, perhaps with the wrong members."""
         result = super().execution_result(transfer)
-        if self.is_changed(result):
-            result = result | self.changes
+        if self.is_affected(result):
+            result = result | self.wrong_members
         return result
 
 
@@ -182,6 +187,7 @@ class FailsToRegisterAKeyOfAnotherAccount(Service):
     """The sandbox, which answers 500 to the registration of a key that is registered at another account."""
 
     def register(self, ledger, account_id, key_type, value):
+        """Register a key. Raises Refusal (500) if another account has it."""
         if is_registered_elsewhere(ledger, account_id, value):
             raise Refusal(500, "A constraint of the database failed.")
         return super().register(ledger, account_id, key_type, value)
@@ -191,6 +197,7 @@ class FailsToRemoveAKeyOfAnotherAccount(Service):
     """The sandbox, which answers 500 to the deletion of a key that is registered at another account."""
 
     def remove(self, ledger, account_id, value):
+        """Delete a key. Raises Refusal (500) if another account has it."""
         if is_registered_elsewhere(ledger, account_id, value):
             raise Refusal(500, "None has no attribute account.")
         super().remove(ledger, account_id, value)
@@ -200,12 +207,14 @@ class FailsToRemoveAKeyInCapitals(Service):
     """The sandbox, which answers 500 to a deletion that names a registered key in capital letters."""
 
     def remove(self, ledger, account_id, value):
+        """Delete a key. Raises Refusal (500) if only its form in small letters is registered."""
         is_in_capitals = ledger.key(value) is None and ledger.key(value.lower()) is not None
         if is_in_capitals:
             raise Refusal(500, "None has no attribute account.")
         super().remove(ledger, account_id, value)
 
 
+# By fault: a service with this fault, and the requirement that fails.
 FAULTS_OF_UNUSUAL_STEPS = {
     "an amount below 1 as a text": (
         ChangesTheResult(lambda result: result["value"] < 1, {"value": "0.5"}),
@@ -238,10 +247,10 @@ FAULTS_OF_UNUSUAL_STEPS = {
     ("service", "requirement_id"), FAULTS_OF_UNUSUAL_STEPS.values(), ids=FAULTS_OF_UNUSUAL_STEPS.keys()
 )
 def test_a_fault_of_an_unusual_step_is_found(service, requirement_id):
-    """On a sandbox sequences prepare transfers with a small amount, without a text, and with special characters in it.
+    """On a sandbox sequences prepare transfers with a small amount, without a text, or with special characters in the text.
 
-    They also register and delete a key at another account, and delete it in capital letters. A service that answers one
-    of these wrongly fails.
+    They also register and delete a key at another account, and delete a key in capital letters. The requirement about
+    such a step fails if the service does not answer the step as documented.
     """
     selected = {"executePix.status", "registerPixKey.status", "executePix.repeated"}
     trial = sent_in_memory(service, generated=True, ids=selected, examples=16).judge()

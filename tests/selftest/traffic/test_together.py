@@ -20,9 +20,9 @@ from tests.traffic.together import Together
 
 
 class AnswersOtherwiseBesideOthers(SocketService):
-    """Waits until two requests are there, and gives both this status and body. If the status is None, they get no answer.
+    """Waits until two requests are there, and answers both with this status and body. All later ones are answered as usual.
 
-    All later requests get the answer of the sandbox.
+    If the status is None, the first two requests get no answer.
     """
 
     def __init__(self, status=None, body=b"{}"):
@@ -97,12 +97,14 @@ def test_an_execution_that_was_refused_beside_a_read_is_not_sent_again(tmp_path)
     with AnswersOtherwiseBesideOthers(409) as service:
         manual_run = ManualRun(service, tmp_path, parallel=8)
         read = partial(manual_run.client.send, **READ)
+        # sends both at the same moment, and returns the answer to the first
         executed = Together(manual_run.client).send_with_companion(partial(manual_run.execute, CODE), read)
-    [read_beside] = [exchange for exchange in manual_run.door.exchanges[:2] if exchange.operation == "listAccounts"]
+    first_two = manual_run.door.exchanges[:2]
+    [refused_read] = [exchange for exchange in first_two if exchange.operation == "listAccounts"]
 
     assert executed.response.status == 409
     assert len(real_codes_received(service)) == 1
-    assert numbers_superseded(manual_run.door.exchanges) == {read_beside.number}
+    assert numbers_superseded(manual_run.door.exchanges) == {refused_read.number}
 
 
 def test_two_executions_at_the_same_moment_are_not_sent_again(tmp_path):

@@ -7,9 +7,9 @@ from tests.traffic.unusual_texts import ALL_SPECIAL, ALL_UNUSUAL, HALF_A_PAIR, L
 
 
 def test_each_sign_of_ascii_is_there():
-    """The two texts of special and of unusual characters have each printable sign of ASCII but the hyphen.
+    """Together, the text of special characters and the text of unusual ones have each printable sign of ASCII.
 
-    A sign is neither a letter nor a digit.
+    A sign is neither a letter nor a digit. The hyphen is left out.
     """
     signs_of_ascii = {character for character in printable if not character.isalnum() and character.isprintable()}
 

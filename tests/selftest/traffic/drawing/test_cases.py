@@ -32,6 +32,7 @@ EXAMPLES = 40
 
 @cache
 def drawing(profile_name: str = "sandbox") -> Any:
+    """What draws the requests of a run whose target is a sandbox (a test system) or a bank."""
     from tests.traffic.drawing.cases import Drawing  # it loads Schemathesis, which most self-tests do without
 
     return Drawing(SANDBOX if profile_name == "sandbox" else BANK)
@@ -50,8 +51,8 @@ def examples_of(operation: str, profile_name: str = "sandbox") -> list[Case]:
     return [case for case in cases if case not in of_every_run]
 
 
-def objects(cases: list[Case]) -> list[Mapping[str, Any]]:
-    """The bodies that are objects with members or without."""
+def object_bodies(cases: list[Case]) -> list[Mapping[str, Any]]:
+    """The bodies of these requests that are objects of JSON. Other bodies, such as an array, are left out."""
     bodies = [json.loads(case.body) for case in cases if case.body]
     return [body for body in bodies if isinstance(body, dict)]
 
@@ -74,7 +75,7 @@ def test_drawn_bodies_hold_documented_members(operation, profile_name):
 
     So most requests get beyond a check that looks for members. Some bodies are to be valid, and others not.
     """
-    bodies = objects(examples_of(operation, profile_name))
+    bodies = object_bodies(examples_of(operation, profile_name))
 
     assert len(bodies) > 25
     assert part_with_a_documented_member(operation, bodies) >= 0.9
@@ -101,7 +102,7 @@ def test_a_third_of_the_drawn_bodies_name_the_account_of_the_profile(operation):
 
     A service may look the account up before it reads anything else.
     """
-    bodies = objects(examples_of(operation))
+    bodies = object_bodies(examples_of(operation))
     [name] = members_with_account_of_profile(operation, SANDBOX)
     bodies_with_account = [body for body in bodies if body.get(name) == SANDBOX.accounts[0]]
 
@@ -114,7 +115,8 @@ def test_a_third_of_the_registrations_hold_all_members():
     The others lack one, or are to be refused for another reason.
     """
     cases = examples_of("registerPixKey")
-    bodies_with_all_members = [body for body in objects(cases) if body.keys() == {"pixKey", "account", "pixKeyType"}]
+    documented_members = {"pixKey", "account", "pixKeyType"}
+    bodies_with_all_members = [body for body in object_bodies(cases) if body.keys() == documented_members]
 
     assert len(bodies_with_all_members) >= len(cases) / 3
 
@@ -130,7 +132,7 @@ def test_members_have_any_json_type(member):
     cases = []
     for operation in ("transferExternal", "transferInternal"):
         cases += drawing().cases_of_every_run(operation)
-    types_of_its_values = {type(body[member]) for body in objects(cases) if member in body}
+    types_of_its_values = {type(body[member]) for body in object_bodies(cases) if member in body}
 
     assert types_of_its_values >= {str, bool, int, type(None), list, dict}
 
@@ -149,8 +151,8 @@ def test_as_many_are_drawn_as_there_are_examples(operation):
 
 
 @contextmanager
-def loaded(source: Path) -> Iterator[None]:
-    """A module that is loaded from a file."""
+def module_loaded_from(source: Path) -> Iterator[None]:
+    """Inside the `with` block the module in this file is loaded."""
     spec = spec_from_file_location(source.stem, source)
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -169,7 +171,7 @@ def test_a_seed_repeats_the_requests(tmp_path):
     source = tmp_path / "constants_of_a_module.py"
     source.write_text("WORDS = " + repr([f"word {number}" for number in range(50)]))
     with_seed_5 = drawing().cases("transferP2p", 5, 40)
-    with loaded(source):
+    with module_loaded_from(source):
         with_seed_5_again = drawing().cases("transferP2p", 5, 40)
         with_seed_6 = drawing().cases("transferP2p", 6, 40)
 
@@ -177,13 +179,15 @@ def test_a_seed_repeats_the_requests(tmp_path):
     assert with_seed_6 != with_seed_5
 
 
-def texts(value: Any) -> Iterator[str]:
-    """The texts in a JSON value."""
+def texts_in(value: Any) -> Iterator[str]:
+    """The texts in a JSON value at any depth. Names of members are left out."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from texts(item)
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from texts_in(item)
 
 
 @pytest.mark.parametrize("operation", operations())
@@ -198,7 +202,10 @@ def test_the_last_check_leaves_out_no_request(operation):
     cases = [*drawing("bank").cases_of_every_run(operation), *examples_of(operation, "bank")]
     texts_in_requests = set()
     for case in cases:
-        texts_in_requests |= {case.path_parameter or "", *texts(json.loads(case.body or b"null"))}
+        if case.path_parameter:
+            texts_in_requests.add(case.path_parameter)
+        if case.body:
+            texts_in_requests |= set(texts_in(json.loads(case.body)))
     texts_not_made_up = {text for text in texts_in_requests if text and SYNTHETIC_PREFIX not in text}
     cases_that_may_be_sent = list(harmless_cases(cases, BANK))
     permitted_accounts = accounts_of_profile if operation == "registerPixKey" else set()
@@ -223,15 +230,17 @@ def test_the_last_check_changes_no_transfer(operation):
 def test_no_amount_is_sent_that_no_hook_filtered(amount):
     """Off a sandbox `harmless_cases` leaves out a request whose amount is above that of the profile (3), or not above 0.
 
-    `harmless_cases` is the last check of a drawn request, and does not trust the hooks that filter amounts before.
+    `harmless_cases` is the last check of a drawn request. It does not trust the functions that filter amounts before (the
+    hooks of Schemathesis).
     """
 
     def transfer_of(value):
         return Case("transferInternal", body=json.dumps({"from": SYNTHETIC_PREFIX, "value": value}).encode())
 
-    permitted = transfer_of(3)
+    permitted_transfer = transfer_of(3)
+    transfers_that_may_be_sent = list(harmless_cases([transfer_of(amount), permitted_transfer], BANK))
 
-    assert list(harmless_cases([transfer_of(amount), permitted], BANK)) == [permitted]
+    assert transfers_that_may_be_sent == [permitted_transfer]
 
 
 ALL_CLASSES = {
@@ -254,6 +263,10 @@ def classes_of(value: Any) -> set[str]:
     The caller leaves out bodies that cannot be read, because `read_json` gives them the value None, as if they were null.
     """
     members = list(value.values()) if isinstance(value, dict) else []
+
+    def has_a_member_of(type_of_value: type) -> bool:
+        return any(isinstance(member, type_of_value) for member in members)
+
     belongs_to = {
         "an array": isinstance(value, list),
         "a text": isinstance(value, str),
@@ -261,9 +274,9 @@ def classes_of(value: Any) -> set[str]:
         "a number": is_number(value),
         "an empty object": value == {},
         "a member null": None in members,
-        "a member that is an object": any(isinstance(member, dict) for member in members),
-        "a member that is an array": any(isinstance(member, list) for member in members),
-        "a boolean as a member": any(isinstance(member, bool) for member in members),
+        "a member that is an object": has_a_member_of(dict),
+        "a member that is an array": has_a_member_of(list),
+        "a boolean as a member": has_a_member_of(bool),
     }
     return {name for name in ALL_CLASSES if belongs_to[name]}
 
@@ -279,13 +292,17 @@ def classes_of(value: Any) -> set[str]:
     ids=["empty and null", "a member twice and once", "with and without a byte order mark", "NaN and null"],
 )
 def test_bodies_are_different_requests_if_only_a_lenient_parser_reads_them_alike(body, other_body):
-    """Both of two bodies are sent if a strict parser does not read the same value in them.
+    """Of two equal requests one is sent. Two requests are different if a strict parser does not read the same value in their
+    bodies. Then both are sent.
 
-    A lenient parser takes an empty body for null, for example.
+    A lenient parser takes an empty body for null, for example. `_comparable_request` gives what is compared.
     """
     from tests.traffic.drawing.cases import _comparable_request
 
-    assert _comparable_request(Case("createPix", body=body)) != _comparable_request(Case("createPix", body=other_body))
+    request = _comparable_request(Case("createPix", body=body))
+    other_request = _comparable_request(Case("createPix", body=other_body))
+
+    assert request != other_request
 
 
 @pytest.mark.parametrize("operation", WITH_BODIES)

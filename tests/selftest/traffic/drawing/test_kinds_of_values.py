@@ -10,7 +10,7 @@ from tests.traffic.drawing.kinds_of_values import kinds_of_values
 
 
 @pytest.mark.parametrize(
-    ("one_value", "other_value"),
+    ("first_value", "second_value"),
     [
         (f"{SYNTHETIC_PREFIX}{'x' * 300}", f"{SYNTHETIC_PREFIX}{'y' * 400}"),
         (f"{SYNTHETIC_PREFIX}0123", f"{SYNTHETIC_PREFIX}98"),
@@ -20,13 +20,13 @@ from tests.traffic.drawing.kinds_of_values import kinds_of_values
     ],
     ids=["long texts", "texts of digits", "texts with punctuation", "numbers up to a thousand", "negative numbers"],
 )
-def test_similar_values_are_of_one_kind(one_value, other_value):
-    """Two bodies whose member has similar values are of the same kinds, so only one of them is sent."""
-    assert kinds_of_member(one_value) == kinds_of_member(other_value)
+def test_similar_values_are_of_one_kind(first_value, second_value):
+    """Two bodies whose member `description` has similar values are of the same kinds, so only one of them is sent."""
+    assert kinds_in_transfer_with(first_value) == kinds_in_transfer_with(second_value)
 
 
 @pytest.mark.parametrize(
-    ("one_value", "other_value"),
+    ("first_value", "second_value"),
     [
         pytest.param(12, -12, id="a positive and a negative number"),
         pytest.param(12, 12.5, id="a whole number and a fraction"),
@@ -43,18 +43,23 @@ def test_similar_values_are_of_one_kind(one_value, other_value):
         pytest.param([], [None], id="an empty array and one with an item"),
     ],
 )
-def test_values_that_a_service_may_treat_differently_are_of_two_kinds(one_value, other_value):
-    """Two bodies whose member has values that a service may treat differently are of different kinds: both are sent."""
-    assert kinds_of_member(one_value) != kinds_of_member(other_value)
+def test_values_that_a_service_may_treat_differently_are_of_two_kinds(first_value, second_value):
+    """A service may treat these two values of the member `description` differently. So they are of different kinds, and
+    both bodies are sent.
+    """
+    assert kinds_in_transfer_with(first_value) != kinds_in_transfer_with(second_value)
 
 
 def test_a_missing_member_has_a_kind():
-    """A documented member that is not in the body is of the kind "missing", and the empty name means the path."""
+    """`kinds_of_values` gives the kind of each member of a request. A documented member that is not there is "missing".
+
+    The path parameter has the empty name.
+    """
     case = Case("registerPixKey", path_parameter="7", body=json.dumps({"pixKeyType": "PHONE"}).encode())
 
     assert kinds_of_values(case) == {"": "7", "pixKeyType": "PHONE", "account": "missing", "pixKey": "missing"}
 
 
-def kinds_of_member(value):
-    """The kinds of the values in a transfer whose description is this value."""
+def kinds_in_transfer_with(value):
+    """The kinds of the values in the body of a transfer whose member `description` has this value."""
     return kinds_of_values(Case("transferInternal", body=json.dumps({"description": value}).encode()))

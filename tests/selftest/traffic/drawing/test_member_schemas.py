@@ -16,15 +16,23 @@ from tests.traffic.drawing.member_schemas import (
 
 
 def listed_values(schemas):
-    """The values that these schemas list."""
-    return [value for schema in schemas for value in schema.get("enum", [])]
+    """The values that these JSON schemas list one by one (`enum`)."""
+    values = []
+    for schema in schemas:
+        values += schema.get("enum", [])
+    return values
 
 
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey", *PREPARING_OPERATIONS])
 def test_the_usual_value_is_the_first_one(operation):
-    """The first value of each member is the usual one, so that other members keep it while one is unusual."""
+    """The first value in the schemas of a member is its usual value.
+
+    It is used while another member has an unusual value.
+    """
     for name, usual_value in usual_body(operation, SANDBOX).items():
-        assert listed_values(schemas_of_member(operation, name, usual_value, SANDBOX))[0] == usual_value
+        values = listed_values(schemas_of_member(operation, name, usual_value, SANDBOX))
+
+        assert values[0] == usual_value
 
 
 @pytest.mark.parametrize(
@@ -59,7 +67,9 @@ def test_off_a_sandbox_an_amount_is_at_most_that_of_the_profile():
 
 
 def test_members_that_are_not_tried_alone_stay_usual():
-    """A member whose unusual values are in bodies with several unusual members has its usual value in the others."""
+    """The coverage phase of Schemathesis makes bodies with one unusual member each. Some members have only their usual value
+    there, because bodies with several unusual members have their unusual values.
+    """
     for operation, names in MEMBERS_NOT_TRIED_ALONE.items():
         for name in names:
             schemas = schemas_of_covered_member(operation, name, "usual", SANDBOX)

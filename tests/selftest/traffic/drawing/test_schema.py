@@ -21,7 +21,7 @@ def schema_of_body(operation, kind_of_body, profile=BANK):
 
 @pytest.mark.parametrize("kind_of_body", [ALL_MEMBERS, ANY_MEMBERS, ONE_UNUSUAL_MEMBER])
 def test_a_drawn_body_has_documented_members_alone(kind_of_body):
-    """The schema of a drawn registration has the three documented members, and forbids all others."""
+    """Bodies of registrations are drawn from a JSON schema. It has the three documented members, and forbids all others."""
     schema = schema_of_body("registerPixKey", kind_of_body)
 
     assert set(schema["properties"]) == {"account", "pixKey", "pixKeyType"}
@@ -29,9 +29,12 @@ def test_a_drawn_body_has_documented_members_alone(kind_of_body):
 
 
 def test_members_may_be_missing_in_bodies_of_one_kind_alone():
-    """Every member is required in bodies with all members, and none in bodies with any members."""
-    assert set(schema_of_body("registerPixKey", ALL_MEMBERS)["required"]) == {"account", "pixKey", "pixKeyType"}
-    assert schema_of_body("registerPixKey", ANY_MEMBERS)["required"] == []
+    """There are several kinds of drawn bodies. ALL_MEMBERS requires each documented member, and ANY_MEMBERS requires none."""
+    required_in_all = schema_of_body("registerPixKey", ALL_MEMBERS)["required"]
+    required_in_any = schema_of_body("registerPixKey", ANY_MEMBERS)["required"]
+
+    assert set(required_in_all) == {"account", "pixKey", "pixKeyType"}
+    assert required_in_any == []
 
 
 def test_a_drawn_amount_is_at_most_that_of_the_profile():
@@ -43,6 +46,8 @@ def test_a_drawn_amount_is_at_most_that_of_the_profile():
 
 
 def test_a_deletion_names_the_account_of_the_profile_on_a_sandbox_alone():
-    """The usual account of a drawn deletion is made up, except on a sandbox."""
+    """A drawn deletion usually names an account that the suite made up. On a sandbox (a test system) it names the account of
+    the profile, because no key there is worth anything.
+    """
     assert example_of_path_parameter("deletePixKey", SANDBOX) == SANDBOX.accounts[0]
     assert example_of_path_parameter("deletePixKey", BANK).startswith(SYNTHETIC_PREFIX)

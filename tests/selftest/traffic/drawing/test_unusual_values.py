@@ -23,11 +23,11 @@ from tests.traffic.drawing.unusual_values import (
 )
 
 SORTS = {"amounts": AMOUNTS, "dates": DATES, "texts": TEXTS, "keys": KEYS}
-"""The sorts of members that have many unusual values."""
+"""The unusual values of a member, by its sort. `in_every_run` has some of them, and `all` has all."""
 
 
 def json_texts(values):
-    """These values as they are written in JSON, without the markers."""
+    """These values as they are written in JSON. A marker, such as MISSING, is no value, and is left out."""
     return [body_as_bytes({"": value}) for value in values if not isinstance(value, Marker)]
 
 
@@ -41,7 +41,10 @@ def test_no_value_is_listed_twice(sort):
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_every_run_has_each_type_of_json(sort):
-    """Each sort has null, true, a number, a text, an array and an object among the values of every run."""
+    """A member gets unusual values by its sort, such as an amount. Some of them are sent in every run.
+
+    Among these each sort has null, true, a number, a text, an array and an object.
+    """
     types = {type(value) for value in SORTS[sort].in_every_run}
 
     assert types >= {type(None), bool, int, str, list, dict}
@@ -89,13 +92,19 @@ def test_an_account_inside_an_object_has_no_other_form():
     ],
 )
 def test_some_texts_stay_on_a_sandbox(value):
-    """On a sandbox a number, a date, and an account of the profile in another form are sent as they are."""
+    """On a sandbox most texts of a request get a prefix, so that they name nobody. Some are sent as they are.
+
+    These are a number, a date, and an account of the profile (ac-0001) in another form.
+    """
     assert with_synthetic_identifiers({"to": value}, "transferP2p", SANDBOX) == {"to": value}
 
 
 @pytest.mark.parametrize("value", ["AB@AB", "%", "ac-0001", "ac-00011", "2026-01-15T10:00:00Z; x", "AB AB"])
 def test_other_texts_get_the_prefix_on_a_sandbox(value):
-    """On a sandbox any other text gets the prefix, also an account of the profile that is not the payer."""
+    """On a sandbox a text gets the prefix `pixconf-` unless it is a number, a date, or another form of the account that pays.
+
+    So the account of the profile gets the prefix, too, if it stands in the place of a key.
+    """
     changed = with_synthetic_identifiers({"pixKey": value}, "deletePixKey", SANDBOX)
 
     assert changed == {"pixKey": f"{SYNTHETIC_PREFIX}{value}"}

@@ -21,23 +21,28 @@ def test_no_value_is_drawn_twice():
 
 
 def test_the_search_ends_at_the_smallest_value():
-    """The last value that shows the finding is the smallest one: 1,000, if each number from 1,000 on shows it."""
-    numbers_that_show_it = []
+    """Each number from 1,000 on shows a finding here. The search tries smaller and smaller numbers, down to 1,000."""
+    numbers_with_finding = []
 
-    def shows(number):
-        if number >= 1_000:
-            numbers_that_show_it.append(number)
-        return number >= 1_000
+    def shows_finding(number):
+        has_finding = number >= 1_000
+        if has_finding:
+            numbers_with_finding.append(number)
+        return has_finding
 
-    search_for_smallest(st.integers(0, 10**9), shows)
+    search_for_smallest(st.integers(0, 10**9), shows_finding)
 
-    assert min(numbers_that_show_it) == 1_000
+    assert min(numbers_with_finding) == 1_000
 
 
 def test_a_finding_that_no_first_value_shows_ends_the_search():
-    """If none of the first ten values shows the finding, the search ends without an error."""
+    """If none of the first ten values shows the finding, the search ends without an error. Here no value shows it."""
     values_tried = []
 
-    search_for_smallest(st.integers(0, 10**9), values_tried.append)
+    def note_value(value):
+        values_tried.append(value)
+        return False
+
+    search_for_smallest(st.integers(0, 10**9), note_value)
 
     assert 1 <= len(values_tried) <= 10

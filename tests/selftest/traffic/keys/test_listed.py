@@ -33,14 +33,14 @@ def registration_of(key: str, key_type: str, purpose: Purpose = Registering.FIRS
 
 
 def list_of_keys(*items: object):
-    """A list of keys, as the run reads it."""
+    """The exchange in which the run reads a list of keys with these items. Each item is made by `item`."""
     exchange = answer("listPixKeys", {"code": 0, "data": {"keys": items}}, path=f"/v1/pix/keys/{ACCOUNT}")
     return replace(exchange, purpose=KeyListing.KEYS_OF_NOW)
 
 
-def item(key: str, key_type: str = "EMAIL", **more: object):
-    """A key in a list."""
-    return {"pixKey": key, "pixKeyType": key_type, **more}
+def item(key: str, key_type: str = "EMAIL", **members: object):
+    """A key as a list shows it, with further members, such as `status="ACTIVE"`."""
+    return {"pixKey": key, "pixKeyType": key_type, **members}
 
 
 def log_of(*exchanges):
@@ -53,14 +53,22 @@ def profile_with(key_at: str | None = KEY_AT, **changes):
     return replace(load("sandbox"), key_at=key_at, **changes)
 
 
-def log_of_a_refused_key_that_two_lists_show(**mark: object):
-    """A PHONE key is accepted and listed; then an EMAIL key is refused, and two lists show it with these further
-    members.
+def log_of_a_refused_key_that_two_lists_show(**members: object):
+    """A log in which a PHONE key is accepted and listed. Then an EMAIL key is refused, and two lists show it nevertheless.
+
+    In the lists the EMAIL key has these further members. Its registration has the number 4.
     """
     accepted = item(PHONE, "PHONE", status="ACTIVE")
-    both = list_of_keys(accepted, item(EMAIL, **mark))
+    list_with_both_keys = list_of_keys(accepted, item(EMAIL, **members))
     refused = registration_of(EMAIL, "EMAIL", **REFUSED)
-    return log_of(list_of_keys(), registration_of(PHONE, "PHONE"), list_of_keys(accepted), refused, both, both)
+    return log_of(
+        list_of_keys(),
+        registration_of(PHONE, "PHONE"),
+        list_of_keys(accepted),
+        refused,
+        list_with_both_keys,
+        list_with_both_keys,
+    )
 
 
 def test_a_refused_key_in_two_lists_is_registered():
@@ -253,8 +261,10 @@ REFUSED_WITHOUT_THAT = registration_of(EMAIL, "EMAIL", Registering.WITHOUT_THE_D
 
 
 def test_a_service_needs_more_if_the_documented_registration_stays_refused():
-    """A service needs more than the documented body if it accepts a registration with more, and refuses the same
-    without it three times afterwards.
+    """A registration as documented is refused, and one with further fields is accepted. Then the documented one is refused
+    three times more.
+
+    So the service needs more than the documented body. The requirement that the body is sufficient deviates.
     """
     log = log_of(REFUSED_AS_DOCUMENTED, ACCEPTED_WITH_MORE, *[REFUSED_WITHOUT_THAT] * 3)
 
@@ -262,7 +272,9 @@ def test_a_service_needs_more_if_the_documented_registration_stays_refused():
 
 
 def test_one_refusal_afterwards_does_not_show_that_a_service_needs_more():
-    """If the documented registration is refused only once after one with more was accepted, no requirement deviates."""
+    """A registration as documented is refused, and one with further fields is accepted. Then the documented one is refused
+    once, which may be an accident. So no requirement deviates.
+    """
     log = log_of(REFUSED_AS_DOCUMENTED, ACCEPTED_WITH_MORE, REFUSED_WITHOUT_THAT)
 
     assert deviations_if_more_is_needed(log) == {}

@@ -11,41 +11,41 @@ from tests.selftest.services.one_run import ManualRun
 from tests.selftest.services.serving import SocketService
 from tests.traffic.keys.registrar import Registrar
 
-MEETS_WITHIN_S = 1.0
+WAIT_FOR_ANOTHER_DELETION_S = 1.0
 """Seconds that a deletion waits for another one."""
 
 
 class WaitsForASecondDeletion(SocketService):
-    """Answers a deletion as soon as another deletion is inside, or after a second."""
+    """Answers a deletion as soon as another deletion has arrived, or after a second."""
 
     def __init__(self):
         super().__init__()
-        self._pair = threading.Barrier(2)
+        self._two_have_arrived = threading.Barrier(2)
 
     def answer(self, connection, request):
         """Send the answer of the sandbox. A deletion waits for another deletion before."""
         if request.method == "DELETE":
             with suppress(threading.BrokenBarrierError):
-                self._pair.wait(MEETS_WITHIN_S)
+                self._two_have_arrived.wait(WAIT_FOR_ANOTHER_DELETION_S)
         super().answer(connection, request)
 
 
-def deletions_at_the_end(folder, profile, keys):
-    """The deletions of registered keys by the last step of a run.
+def deletions_at_the_end(folder, profile, keys_to_register):
+    """Register keys, and return the deletions with which a run cleans up at its end.
 
-    The door is that of a sandbox, so it makes no deletion wait.
+    `keys_to_register` is a function that gives the keys. The door is that of a sandbox, so it makes no deletion wait.
     """
     with WaitsForASecondDeletion() as service:
         manual_run = ManualRun(service, folder, parallel=8, is_sandbox=True)
         registrar = Registrar(manual_run.client, profile)
-        for key in keys(registrar):
+        for key in keys_to_register(registrar):
             registrar.register(key)
         registrar.clean_up()
     return [exchange for exchange in manual_run.door.exchanges if exchange.operation == "deletePixKey"]
 
 
 def synthetic_keys(registrar):
-    """Two keys that nobody has."""
+    """Two keys that the suite makes up, so nobody has them."""
     return [registrar.synthetic_key() for _ in range(2)]
 
 
@@ -59,16 +59,18 @@ BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None, key_at="/
 
 
 @pytest.mark.parametrize(
-    ("profile", "keys", "number_of_requests_beside"),
+    ("profile", "keys_to_register", "number_of_requests_beside"),
     [(SANDBOX, synthetic_keys, [1, 1]), (BANK, synthetic_keys, [0, 0]), (SANDBOX, keys_of_the_profile, [0, 0])],
     ids=["synthetic, on a sandbox", "synthetic, elsewhere", "of the profile, on a sandbox"],
 )
-def test_only_synthetic_keys_of_a_sandbox_are_deleted_together(profile, keys, number_of_requests_beside, tmp_path):
+def test_only_synthetic_keys_of_a_sandbox_are_deleted_together(
+    profile, keys_to_register, number_of_requests_beside, tmp_path
+):
     """Two keys are deleted at the same time only on a sandbox, and only if the suite made them up (synthetic keys).
 
     Otherwise the list of keys is read between two deletions. `beside` is the number of other requests on the wire.
     """
-    deletions = deletions_at_the_end(tmp_path, profile, keys)
+    deletions = deletions_at_the_end(tmp_path, profile, keys_to_register)
 
     assert [exchange.beside for exchange in deletions] == number_of_requests_beside
     assert {exchange.response.status for exchange in deletions} == {200}

@@ -20,10 +20,11 @@ def registration_of(key_type, key, purpose, status, **changes):
 
 
 def log_of_turns(*statuses, status_of_control=200, status_of_second_time=409, beside=0):
-    """A log of the registrations of a control key (EMAIL) and of a CNPJ key in turn.
+    """A log of registrations of an EMAIL key, for comparison (the control key), and of a CNPJ key in turn.
 
-    `statuses` are those of the answers to the CNPJ key. `status_of_second_time` is how the service answers a key that
-    is registered already, and `beside` the number of other requests that were under way.
+    `statuses` are those of the answers to the CNPJ key. They have the numbers 3, 5, 7 and so on, and the control key is
+    registered right before each. `status_of_second_time` is how the service answers a key that is registered already, and
+    `beside` the number of other requests that were under way.
     """
     exchanges = [registration_of("EMAIL", EMAIL, Registering.SECOND_TIME, status_of_second_time)]
     for status in statuses:
@@ -41,11 +42,13 @@ def test_a_type_that_is_refused_twice_in_between_is_refused_at_times():
     accepted (3).
     """
     judgement = deviation_if_type_is_refused_at_times(log_of_turns(200, 422, 422, 200), "CNPJ")
-
     [finding] = judgement.findings
-    assert finding.exchanges == (5, 7, 3)
     parameters = dict(finding.parameters)
-    assert (parameters["number"], parameters["compared"], parameters["other"]) == (2, 4, "EMAIL")
+
+    assert finding.exchanges == (5, 7, 3)
+    assert parameters["number"] == 2
+    assert parameters["compared"] == 4
+    assert parameters["other"] == "EMAIL"
 
 
 REFUSALS_WITH_ANOTHER_CAUSE = {
@@ -63,7 +66,10 @@ REFUSALS_WITH_ANOTHER_CAUSE = {
 
 @pytest.mark.parametrize("log", REFUSALS_WITH_ANOTHER_CAUSE.values(), ids=REFUSALS_WITH_ANOTHER_CAUSE)
 def test_refusals_with_another_cause_are_not_counted(log):
-    """A key type is not refused at times if something else may explain the refusals, such as a full account."""
+    """A key type counts as refused at times if one key is accepted, refused twice, and accepted again.
+
+    It does not count if something else may explain the refusals, such as a full account.
+    """
     assert deviation_if_type_is_refused_at_times(log, "CNPJ") is None
 
 

@@ -13,18 +13,19 @@ from tests.selftest.services.waiting import HANG_LIMIT_S
 from tests.traffic.money.preparing import filled_body, prepare_executable_transfers
 
 BODY_OF_PROFILE = {"from": "{account}", "to": "{key}", "kind": "{type}"}
-"""A body with placeholders for the account and for the key of the payee."""
+"""The body of a transfer in a profile (the settings of a run). {account} is the account that pays, {key} the key of the
+payee, and {type} the type of that key."""
 
 
 def profile_with_keys(*keys):
-    """The profile of the sandbox with these keys."""
+    """The profile of the sandbox with these keys. A RANDOM entry has an empty key, because the service makes the key."""
     return replace(load("sandbox"), pix_keys=keys)
 
 
 def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
-    """Transfers are prepared with the keys of the profile as their payees, in turn, and after the last with the first.
+    """The body of each transfer has the next key of the profile as its payee, and after the last key the first one again.
 
-    A RANDOM entry is left out, because it names no key.
+    A RANDOM entry of the profile is left out, because it names no key.
     """
     profile = profile_with_keys(PixKey("RANDOM", ""), PixKey("PHONE", "a"), PixKey("CNPJ", "b"), PixKey("CPF", "c"))
     bodies = [filled_body(BODY_OF_PROFILE, profile, number) for number in range(4)]
@@ -75,6 +76,8 @@ def test_a_transfer_that_is_refused_beside_another_one_is_prepared_again_alone(t
         )
     statuses = [exchange.response.status for exchange in manual_run.door.exchanges]
     codes = manual_run.door.guard.prepared.codes_of(preparations)
+    first_alone, two_at_once, each_again_alone = [200], [409, 409], [200, 200]
 
-    assert statuses == [200, 409, 409, 200, 200]
-    assert (len(preparations), len(codes)) == (3, 3)
+    assert statuses == [*first_alone, *two_at_once, *each_again_alone]
+    assert len(preparations) == 3
+    assert len(codes) == 3

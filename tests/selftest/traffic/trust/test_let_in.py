@@ -52,16 +52,19 @@ def sixteen_answers_of_a_proof(**changes):
 
 
 def log_of(*exchanges):
-    """A log of these, numbered in their order."""
+    """A log of these exchanges, with the numbers 1, 2 and so on."""
     return Log(replace(exchange, number=number) for number, exchange in enumerate(exchanges, 1))
 
 
 def numbers_let_in(log, operation="executePix"):
-    """The numbers of the requests that were let in, by the code of the finding."""
-    return {
-        code: [exchange.number for exchange in exchanges]
-        for code, exchanges in requests_let_in_by_finding(log, operation)
-    }
+    """The numbers of the requests that were let in.
+
+    They are given by the code of their finding: "let-in", or "let-in-at-first" for those in the first second of a run.
+    """
+    numbers_by_code = {}
+    for code, exchanges in requests_let_in_by_finding(log, operation):
+        numbers_by_code[code] = [exchange.number for exchange in exchanges]
+    return numbers_by_code
 
 
 WITH_THE_TOKEN = refused(Trust.WITH_THE_TOKEN, NOT_FOUND)
@@ -235,11 +238,11 @@ def test_without_a_series_nothing_makes_a_difference():
 
 
 def test_a_place_that_is_let_in_each_time_is_named():
-    """If requests at one position of a series are let in each time, and those at another are refused each time, the
-    former are named.
+    """A service may let a request in because of the requests before it on the connection. So six equal series are sent.
 
-    A service may remember on a connection whom it accepted. Here the first request of each of six series is refused, and
-    the two after it, one right behind a refusal and one with a wrong token, are answered like the valid token.
+    Each has three requests without the valid token. Here the first one is refused each time. The second one, right behind
+    a refusal, and the third one, with a wrong token, are answered like the valid token each time. So these two count as
+    let in.
     """
     log = log_of(WITH_THE_TOKEN, *series(UNAUTHORIZED, NOT_FOUND, NOT_FOUND) * NUMBER_OF_SERIES)
     right_behind_a_refusal, with_a_wrong_token = [3, 6, 9, 12, 15, 18], [4, 7, 10, 13, 16, 19]
@@ -280,25 +283,26 @@ def test_what_shows_no_place(requests):
 # -- the first second -----------------------------------------------------------------------------------------------
 
 
-def in_the_first_second(*statuses):
+def requests_in_the_first_second(*statuses):
     """Requests without a token in the first second of a run, with these statuses."""
     return [refused(Trust.AT_THE_START, status) for status in statuses]
 
 
-def later(*statuses):
+def later_requests(*statuses):
     """Requests without a token later in the run, with these statuses."""
     return [refused(Trust.AFTER_THE_START, status) for status in statuses]
 
 
-FOUR_REFUSED_LATER, FIVE_REFUSED_LATER = later(*[UNAUTHORIZED] * 4), later(*[UNAUTHORIZED] * 5)
+FOUR_REFUSED_LATER = later_requests(*[UNAUTHORIZED] * 4)
+FIVE_REFUSED_LATER = later_requests(*[UNAUTHORIZED] * 5)
 
 
 def test_what_was_let_in_at_first_is_named():
-    """If both requests without a token in the first second are let in, and five later ones refused, the two are named.
+    """A service may check no token until it has started whole. So two requests without a token are sent in the first second.
 
-    A service may check no token until it has started whole.
+    If both are answered like the valid token (404), and five later ones are refused (401), the two were let in at first.
     """
-    log = log_of(*in_the_first_second(NOT_FOUND, NOT_FOUND), WITH_THE_TOKEN, *FIVE_REFUSED_LATER)
+    log = log_of(*requests_in_the_first_second(NOT_FOUND, NOT_FOUND), WITH_THE_TOKEN, *FIVE_REFUSED_LATER)
 
     assert numbers_let_in(log) == {"let-in": [], "let-in-at-first": [1, 2]}
 
@@ -306,19 +310,23 @@ def test_what_was_let_in_at_first_is_named():
 @pytest.mark.parametrize(
     "exchanges",
     [
-        pytest.param([*in_the_first_second(NOT_FOUND, NOT_FOUND), *FOUR_REFUSED_LATER], id="one later request too few"),
         pytest.param(
-            [*in_the_first_second(NOT_FOUND, NOT_FOUND), *FOUR_REFUSED_LATER, *later(NOT_FOUND)],
+            [*requests_in_the_first_second(NOT_FOUND, NOT_FOUND), *FOUR_REFUSED_LATER], id="one later request too few"
+        ),
+        pytest.param(
+            [*requests_in_the_first_second(NOT_FOUND, NOT_FOUND), *FOUR_REFUSED_LATER, *later_requests(NOT_FOUND)],
             id="one is let in later, too",
         ),
         pytest.param(
-            [*in_the_first_second(NOT_FOUND, UNAUTHORIZED), *FIVE_REFUSED_LATER], id="one is refused at first, too"
+            [*requests_in_the_first_second(NOT_FOUND, UNAUTHORIZED), *FIVE_REFUSED_LATER],
+            id="one is refused at first, too",
         ),
-        pytest.param([*in_the_first_second(NOT_FOUND), *FIVE_REFUSED_LATER], id="one request at first"),
+        pytest.param([*requests_in_the_first_second(NOT_FOUND), *FIVE_REFUSED_LATER], id="one request at first"),
     ],
 )
 def test_what_shows_nothing_of_the_first_second(exchanges):
-    """Requests without a token count as let in at first only if both in the first second are, and five later ones are
-    refused.
+    """A request without a token is let in if it is answered like the valid token (404), and refused if it gets 401.
+
+    Two such requests in the first second of a run count only if both are let in, and five later ones are refused.
     """
     assert numbers_let_in(log_of(WITH_THE_TOKEN, *exchanges)) == NONE_LET_IN
