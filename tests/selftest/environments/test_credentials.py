@@ -173,10 +173,11 @@ def test_a_refresh_runs_the_command_a_second_time_and_no_later_one_does():
 
 
 def test_a_command_that_fails_in_a_refresh_is_not_run_again():
-    """If the command for the access token fails in a refresh, the first token stays. A later refresh does not run the command.
+    """If the command for the access token fails in a refresh, the first token stays. A later refresh does not run the
+    command.
 
-    The command here adds a line with x to the file `runs`, and prints the file as the token. When it runs for the second
-    time, the file has two lines, and the command fails.
+    The command here adds a line with x to the file `runs`, and prints the file as the token. When it runs for the
+    second time, the file has two lines, and the command fails.
     """
     script = "echo x >> runs; test $(wc -l < runs) != 2 && cat runs"
     target = open_target(profile_with_auth(shell_command(script)))
@@ -205,7 +206,9 @@ def test_fixed_headers_keep_their_order(monkeypatch):
     ids=["two lines", "a letter outside ASCII", "a control character"],
 )
 def test_a_value_that_no_header_can_hold_is_refused(value, monkeypatch):
-    """A variable has the value of a header. It must be one line of ASCII. The message names the variable, not its value."""
+    """A variable has the value of a header. It must be one line of ASCII. The message names the variable, not its
+    value.
+    """
     monkeypatch.setenv("PIX_TENANT", value)
     profile = profile_with_auth(headers=(Header("X-Tenant", env="PIX_TENANT"),))
 

@@ -78,7 +78,9 @@ each_operation = pytest.mark.parametrize(("method", "path", "body", "fields"), O
 
 @each_operation
 def test_every_operation_of_the_sandbox_succeeds_with_the_token(method, path, body, fields, call_operation):
-    """The sandbox is a test service of the suite. A valid request gets 200, JSON, code 0 and the fields of the operation."""
+    """The sandbox is a test service of the suite. A valid request gets 200, JSON, code 0 and the fields of the
+    operation.
+    """
     response, data = call_operation(method, path, body)
 
     assert response.status == 200
@@ -144,7 +146,8 @@ def test_an_execution_is_an_entry_of_the_account_of_the_payer(call_operation, st
 
 
 def test_the_books_of_the_sandbox_balance_under_eight_threads(call_operation, service):
-    """Eight callers prepare four transfers each of 1.01 (101 cents), and each caller executes all 32 codes at the same time.
+    """Eight callers prepare four transfers each of 1.01 (101 cents), and each caller executes all 32 codes at the same
+    time.
 
     Each code is executed once (200) and refused seven times (409). No money is made or lost.
     """
@@ -181,7 +184,9 @@ def test_the_books_of_the_sandbox_balance_under_eight_threads(call_operation, se
 
 
 def test_the_server_of_the_sandbox_stops_although_a_connection_is_open(monkeypatch):
-    """A client has got an answer, and keeps its connection open without a word. The server stops and closes the connection."""
+    """A client has got an answer, and keeps its connection open without a word. The server stops and closes the
+    connection.
+    """
     monkeypatch.setattr("environments.sandbox.server._Handler.timeout", None)
     with Server(Service()) as server:
         connection = socket.create_connection(server.base_url.removeprefix("http://").split(":"))
@@ -197,7 +202,8 @@ def test_the_server_of_the_sandbox_stops_although_a_connection_is_open(monkeypat
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 def test_the_command_prints_curl_lines_that_work():
-    """`python -m environments.sandbox` starts the test service and prints two curl lines to try it. Both succeed (code 0).
+    """`python -m environments.sandbox` starts the test service and prints two curl lines to try it. Both succeed (code
+    0).
 
     After a SIGTERM it ends with status 0 and prints no error.
     """

@@ -35,8 +35,8 @@ def test_a_code_that_becomes_known_is_hidden_in_output(manual_run):
 
 
 def test_a_code_that_becomes_known_is_written_to_the_journal_before_it_is_sent(manual_run):
-    """A run knows two transaction codes and learns a third one. From then on the door, through which every request goes,
-    guards it: before the code is sent, the journal says so.
+    """A run knows two transaction codes and learns a third one. From then on the door, through which every request
+    goes, guards it: before the code is sent, the journal says so.
 
     The journal is the file from which later runs know which codes were sent.
     """
@@ -49,7 +49,9 @@ def test_a_code_that_becomes_known_is_written_to_the_journal_before_it_is_sent(m
 
 
 def test_a_token_that_is_fetched_again_replaces_the_old_one(secrets):
-    """`refresh` fetches a token, and returns True if it is another one than the run has. A second refresh gets the same token."""
+    """`refresh` fetches a token, and returns True if it is another one than the run has. A second refresh gets the same
+    token.
+    """
     target = Target("http://127.0.0.1", secrets, fetch_token=lambda: NEXT_TOKEN)
     results_of_refresh = [target.refresh(), target.refresh()]
 

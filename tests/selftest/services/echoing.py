@@ -80,7 +80,8 @@ class Echoes(SocketService):
 class EchoesInTurn(Echoes):
     """Repeats the values of a request, and tells facts about a person, in six ways, each time in the next one.
 
-    The values are in plain text, in an HTML page, in names of members, in a redirect, in broken JSON and in a media type.
+    The values are in plain text, in an HTML page, in names of members, in a redirect, in broken JSON and in a media
+    type.
     """
 
     def status_type_and_body(self, values, encoded_values):

@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[3]
 def run_pytest(arguments: list[str], environment: dict[str, str], stdout: str = "") -> tuple[int, str, float]:
     """Run `python -m pytest` with these arguments and variables, in the checkout, to its end.
 
-    Returns its exit status, its output (stdout and then stderr), and its peak memory in MB. `stdout` is a file that takes
-    the place of stdout, such as /dev/full. The output that goes to this file is not returned.
+    Returns its exit status, its output (stdout and then stderr), and its peak memory in MB. `stdout` is a file that
+    takes the place of stdout, such as /dev/full. The output that goes to this file is not returned.
     """
     forking_process = _forking_process()
     with tempfile.TemporaryDirectory() as folder:
@@ -54,7 +54,8 @@ def _forking_process() -> Popen[str]:
 def fork_runs() -> None:
     """Fork a process for each line of stdin, and print its exit status and its peak memory in KiB.
 
-    A line is JSON with the arguments of `_become_pytest`. Before the first line is read, one short run imports all modules.
+    A line is JSON with the arguments of `_become_pytest`. Before the first line is read, one short run imports all
+    modules.
     """
     with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as folder:
         options_of_short_run = ["-k", "listAccounts.status", f"--report-dir={folder}", "-p", "no:cacheprovider"]

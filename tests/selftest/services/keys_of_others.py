@@ -219,7 +219,9 @@ class GivesAnOldRandomKey(HoldsKeysOfACustomer):
         return registration
 
     def list_pix_keys(self, request, account_id):
-        """The list of the keys that were used last, at most NUMBER_OF_LISTED_KEYS. The key of the last use is at its end."""
+        """The list of the keys that were used last, at most NUMBER_OF_LISTED_KEYS. The key of the last use is at its
+        end.
+        """
         keys = super().list_pix_keys(request, account_id)["keys"]
         keys.sort(key=self._place_of_last_use)
         return {"keys": keys[-self.NUMBER_OF_LISTED_KEYS :]}
@@ -248,10 +250,11 @@ class RegistersAtTheAccountOfTheToken(HoldsKeysOfACustomer):
     """Registers every key at the first account, to which the token belongs, and answers 400 if the path names another."""
 
     def register_pix_key(self, request, account_id):
-        """Register a key at ACCOUNT, whatever account the path names. Raises Refusal afterwards if it names another account.
+        """Register a key at ACCOUNT, whatever account the path names. Raises Refusal afterwards if it names another
+        account.
 
-        A key that is empty or no text is not registered. Nor is a key with half a surrogate pair, which the database cannot
-        store.
+        A key that is empty or no text is not registered. Nor is a key with half a surrogate pair, which the database
+        cannot store.
         """
         body = self.read_json(request, "registerPixKey")
         key = body.get("pixKey")
@@ -267,7 +270,9 @@ class RegistersAtTheAccountOfTheToken(HoldsKeysOfACustomer):
 
 
 class CutsKeys(RegistersAtTheAccountOfTheToken):
-    """Registers every key at the first account, too. It keeps the first 40 characters of a key, without control characters."""
+    """Registers every key at the first account, too. It keeps the first 40 characters of a key, without control
+    characters.
+    """
 
     def read_json(self, request, operation):
         """The members of a body, whose key has at most 40 characters and no control characters."""

@@ -146,8 +146,8 @@ def profile_with_codes(folder, codes=(CODE, OTHER_CODE), *, prepare=None, execut
 class FakeBank(Service):
     """The sandbox in this process, without a network, in the place of a bank.
 
-    `received` are the requests that arrived. A subclass overrides `execute` to answer executions with the valid token in
-    another way.
+    `received` are the requests that arrived. A subclass overrides `execute` to answer executions with the valid token
+    in another way.
     """
 
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
@@ -163,7 +163,9 @@ class FakeBank(Service):
         return self.respond(request)
 
     def execute(self, request: Request) -> Response | None:
-        """Answer as a conforming service does. A subclass may return None, which closes the connection without an answer."""
+        """Answer as a conforming service does. A subclass may return None, which closes the connection without an
+        answer.
+        """
         return self.respond(request)
 
     def has_valid_token(self, request: Request) -> bool:
@@ -223,8 +225,9 @@ def result_in_memory(
 ) -> RunResult:
     """Run the suite against a service in this process, and return the result as a user sees it.
 
-    conformance.json is in the folder, and the output is the summary that a run prints. `changes` are keys of the profile
-    (the settings of the run), whose target is a sandbox. `selected` and `tests` are those of `run_suite_in_memory`.
+    conformance.json is in the folder, and the output is the summary that a run prints. `changes` are keys of the
+    profile (the settings of the run), whose target is a sandbox. `selected` and `tests` are those of
+    `run_suite_in_memory`.
     """
     loaded = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
     profile = replace(loaded, limits=one_request_at_once(loaded.limits))

@@ -125,8 +125,8 @@ def normalized_path(path: str) -> str:
 def read_request(stream) -> Request | None:
     """The next request of a connection; None at the end of the connection.
 
-    A request to a proxy has a whole address in the place of the path, such as "http://bank.example/v1/pix". Only the path
-    of the address is returned.
+    A request to a proxy has a whole address in the place of the path, such as "http://bank.example/v1/pix". Only the
+    path of the address is returned.
     """
     method, _, target_and_version = stream.readline().decode("latin-1").partition(" ")
     headers = _read_headers(stream)

@@ -65,7 +65,8 @@ def base64url_encoded(data: bytes | str) -> str:
 def base64url_decoded(part: str) -> bytes:
     """The bytes of a part of a token, which is base64 without padding.
 
-    Some libraries ignore a single character after whole groups of four, which holds no whole byte. So does this function.
+    Some libraries ignore a single character after whole groups of four, which holds no whole byte. So does this
+    function.
     """
     has_single_character = len(part) % 4 == 1
     whole = part[:-1] if has_single_character else part

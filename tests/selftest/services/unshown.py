@@ -34,7 +34,8 @@ class ChoosesOtherwiseIfUndocumented(Service):
     def finish(self, request, operation, response):
         """The answer with other headers, another body or another status than that of the sandbox.
 
-        The list of accounts is deprecated. Refusals of balances and entries have other bodies, all others other statuses.
+        The list of accounts is deprecated. Refusals of balances and entries have other bodies, all others other
+        statuses.
         """
         if operation == "listAccounts":
             dates = (("Deprecation", "@1767225600"), ("Sunset", "Fri, 01 Jan 2027 00:00:00 GMT"))
@@ -70,7 +71,9 @@ class ChoosesOtherwiseIfUndocumented(Service):
             super().authorize(request, operation)
 
     def check_size(self, request):
-        """Raise Refusal (413) if the body is larger than 100,000 bytes, which is another limit than that of the sandbox."""
+        """Raise Refusal (413) if the body is larger than 100,000 bytes, which is another limit than that of the
+        sandbox.
+        """
         if len(request.body) > 100_000:
             raise Refusal(413, "The body is too large.")
 

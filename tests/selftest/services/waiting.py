@@ -30,7 +30,9 @@ class EndsWhenSet(RunEnd):
 
 
 class ThreadWithResult(threading.Thread):
-    """A thread that calls a function without arguments. It starts at once, and `result()` gives what the function returned."""
+    """A thread that calls a function without arguments. It starts at once, and `result()` gives what the function
+    returned.
+    """
 
     def __init__(self, function):
         super().__init__(daemon=True)

@@ -165,7 +165,8 @@ def test_a_request_with_a_wrong_token_is_granted_something_if_its_answer_has_a_r
     ],
 )
 def test_a_registration_without_a_clear_answer_may_have_succeeded(exchange, may_be_registered):
-    """An answer is not clear if it is no refusal, and its `Success` says neither true nor false. A 504 is not clear, either.
+    """An answer is not clear if it is no refusal, and its `Success` says neither true nor false. A 504 is not clear,
+    either.
 
     If there was no connection, the registration was never sent. A page with status 200 is like a refusal if the request
     was invalid.
@@ -205,7 +206,9 @@ def test_a_registration_without_a_clear_answer_may_have_succeeded(exchange, may_
     ],
 )
 def test_a_refusal_is_about_the_caller_if_it_is_about_token_scope_certificate_or_login(response, kind):
-    """A refusal about the caller says who may ask, and nothing about what was asked. For any other answer the kind is None."""
+    """A refusal about the caller says who may ask, and nothing about what was asked. For any other answer the kind is
+    None.
+    """
     assert refusal_about_the_caller(response) is kind
 
 
@@ -222,7 +225,8 @@ def test_a_refusal_is_about_the_caller_if_it_is_about_token_scope_certificate_or
 def test_an_execution_result_in_a_refusal_has_at_least_three_members_with_a_value(
     members_with_a_value, has_a_result, empty_value
 ):
-    """An execution is refused (409), but its body has all members of an execution result. Many services send them empty.
+    """An execution is refused (409), but its body has all members of an execution result. Many services send them
+    empty.
 
     If three of them have a value, money may have moved.
     """

@@ -11,7 +11,8 @@ from spec.exchange import LARGE, Response, is_readable, json_error
 
 @pytest.mark.parametrize("size", [LARGE, LARGE + 1], ids=["a small body", "a large body"])
 def test_a_response_gives_its_body_back_as_it_was(size):
-    """A body of more than LARGE bytes is kept compressed. A response gives the same bytes and the same JSON in both cases.
+    """A body of more than LARGE bytes is kept compressed. A response gives the same bytes and the same JSON in both
+    cases.
 
     Its repr, which may appear in a log, does not have the body.
     """

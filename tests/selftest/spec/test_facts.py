@@ -82,10 +82,11 @@ def test_two_answers_contradict_each_other_at_a_place_without_a_common_type(body
 
 @pytest.mark.parametrize(("first_body", "second_body"), COMPATIBLE_BODIES.values(), ids=COMPATIBLE_BODIES)
 def test_two_answers_do_not_contradict_each_other_at_a_place_that_may_vary(first_body, second_body):
-    """The suite compares how a service answered in an earlier run and now. Here neither answer contradicts the other one.
+    """The suite compares how a service answered in an earlier run and now. Here neither answer contradicts the other
+    one.
 
-    Some places are in one of the two answers only, such as the items of an array that is empty in the other one. A member
-    that not every item has may be missing, and a page of a list may have a cursor or not.
+    Some places are in one of the two answers only, such as the items of an array that is empty in the other one. A
+    member that not every item has may be missing, and a page of a list may have a cursor or not.
     """
     assert contradicting_places(first_body, second_body) == []
     assert contradicting_places(second_body, first_body) == []

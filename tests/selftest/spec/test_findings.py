@@ -23,8 +23,8 @@ def test_a_finding_says_what_was_expected_and_what_came():
 
 
 def test_the_full_text_of_a_finding_says_how_it_was_found():
-    """A property test drew requests with the body null. Two of them got a wrong answer, but only while other requests were
-    on the wire. Of these two, exchange 4 is the smallest request.
+    """A property test drew requests with the body null. Two of them got a wrong answer, but only while other requests
+    were on the wire. Of these two, exchange 4 is the smallest request.
     """
     generated = replace(WRONG_STATUS, shown_by=say("body, null"), times=2, seed=7, exchanges=(4,), alone=False)
 

@@ -139,7 +139,9 @@ def test_a_list_shows_a_number_in_another_member_if_pix_key_cannot_be_it(item, s
 
 
 def test_a_list_never_shows_an_empty_key_elsewhere():
-    """Another member than `pixKey` has a phone number. Each text has the empty text in it, so an empty key is not looked for."""
+    """Another member than `pixKey` has a phone number. Each text has the empty text in it, so an empty key is not
+    looked for.
+    """
     assert not list_with_items({"pixKey": "PHONE", "value": PHONE}).shows_outside_key_at("")
 
 
@@ -147,8 +149,8 @@ def test_a_list_never_shows_an_empty_key_elsewhere():
 def test_a_list_may_show_a_number_in_any_form(written_number):
     """A phone number is found in a list in another form, such as with punctuation or in several members.
 
-    If the list hides digits of the number, it is not found, and the list says that it hides keys (`hides_keys`). Another
-    number is never taken for it.
+    If the list hides digits of the number, it is not found, and the list says that it hides keys (`hides_keys`).
+    Another number is never taken for it.
     """
     key_list = list_with_items({"pixKey": written_number(PHONE), "since": 1767225600000})
     is_found, hides_keys = key_list.may_show(PHONE), key_list.hides_keys
@@ -185,7 +187,8 @@ def test_a_list_may_show_an_email_key_in_another_form(text, may_be_it):
     ],
 )
 def test_a_masked_text_may_hide_a_key_with_the_same_visible_characters(masked_text, key, may_be_it):
-    """A list shows a text with hidden characters (*). It may be a key that has the visible characters in the same order.
+    """A list shows a text with hidden characters (*). It may be a key that has the visible characters in the same
+    order.
 
     For example "pix****.com" may be the key pixconf-0a1b@example.com.
     """

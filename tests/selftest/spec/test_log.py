@@ -50,10 +50,11 @@ def test_the_last_answer_to_a_request_that_was_sent_again_counts():
 
 
 def test_a_disregarded_request_counts_as_not_sent():
-    """A run disregards exchanges if their answers say nothing of the service, for example because the token had expired.
+    """A run disregards exchanges if their answers say nothing of the service, for example because the token had
+    expired.
 
-    They stay in the log with the number 0 and the reason in the place of the answer. A repetition that is disregarded is
-    not found any more.
+    They stay in the log with the number 0 and the reason in the place of the answer. A repetition that is disregarded
+    is not found any more.
     """
     repetition = replace(BALANCE, number=4, repeats=3)
     log = Log([READ, BALANCE, repetition])
@@ -81,7 +82,8 @@ def test_a_request_that_was_not_sent_has_a_purpose_too():
 
 
 def test_valid_requests_are_given_apart_from_generated_ones():
-    """`valid` gives the valid requests that no property test drew. Property tests judge the generated requests themselves.
+    """`valid` gives the valid requests that no property test drew. Property tests judge the generated requests
+    themselves.
 
     A generated request has the name of its generator, such as "sequences". With that name, `valid` gives those.
     """
@@ -123,8 +125,8 @@ def test_a_refusal_that_says_done_was_executed_if_nobody_can_have_sent_the_code_
 ):
     """The execution of TX-1 is refused (409), but the result in it has the status DONE: the money moved.
 
-    This request moved it only if the run prepared the code itself (PREPARED) and had not sent it before. A code that the
-    profile supplies (SUPPLIED) may have been executed by others.
+    This request moved it only if the run prepared the code itself (PREPARED) and had not sent it before. A code from
+    the settings of the run (SUPPLIED) may have been executed by others.
     """
     log = log_of_executions(
         (code_sent_without_token_before, 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-1", 409, purpose)
@@ -145,8 +147,9 @@ def test_a_wrong_token_perhaps_spent_a_code_if_another_code_of_the_profile_was_e
 ):
     """TX-2 is sent with a wrong token, and then its execution with the valid one is refused (exchange 3).
 
-    Perhaps the service spent the code on the wrong token. TX-1, which was not sent with a wrong token, was executed. If it
-    is of the profile, as TX-2 is, codes of the profile work. If the run prepared it, TX-2 may just have expired.
+    Perhaps the service spent TX-2 on the wrong token. TX-1, which was not sent with a wrong token, was executed. If
+    both are codes of the profile (the settings of the run), then such codes work, and TX-2 was perhaps spent. If the
+    run prepared TX-1 itself, TX-2 may just have expired.
     """
     log = log_of_executions(
         ("TX-1", 200, origin_of_executed_code), ("TX-2", 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-2", 404, Execution.SUPPLIED)

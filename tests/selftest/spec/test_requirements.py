@@ -37,7 +37,8 @@ def test_the_schema_of_the_interface_is_valid_openapi():
 
 
 def test_only_the_two_documented_operations_require_the_token():
-    """The document shows the token for executePix and registerPixKey. So in spec/openapi.yaml only these two require it.
+    """The document shows the token for executePix and registerPixKey. So in spec/openapi.yaml only these two require
+    it.
 
     For any other operation the token is one of two alternatives. It is the first one, because some tools use only the
     first.
@@ -68,7 +69,8 @@ def test_the_schema_permits_any_other_status_than_200():
 
 @pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
 def test_each_field_of_a_result_has_three_requirements(operation):
-    """Each field of a result in spec/openapi.yaml has three requirements: it is present, has its type, and is spelled so.
+    """Each field of a result in spec/openapi.yaml has three requirements: it is present, has its type, and is spelled
+    so.
 
     Their ids are such as executePix.id.present. A field that the schema lacks has no requirement. The text of the
     requirement about the type names the types of the schema, such as "string or null".
@@ -142,7 +144,8 @@ def test_the_docstring_of_a_rule_is_its_requirement():
 
 
 def test_each_requirement_has_an_id_of_its_own():
-    """`requirements()` has the entries of spec/requirements.yaml by their ids. Two entries with one id would be one there.
+    """`requirements()` has the entries of spec/requirements.yaml by their ids. Two entries with one id would be one
+    there.
 
     An id begins with an operation, or with the word general.
     """

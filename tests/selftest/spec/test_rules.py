@@ -43,7 +43,8 @@ def test_no_rule_fails_without_an_answer():
 
 @pytest.mark.parametrize("status", [302, 500])
 def test_a_refusal_breaks_no_rule_about_successes(status):
-    """A rule judges an answer for one requirement. Those about successes say nothing of a refusal, whatever it looks like.
+    """A rule judges an answer for one requirement. Those about successes say nothing of a refusal, whatever it looks
+    like.
 
     The other rules are about robustness, such as "no server error".
     """

@@ -85,8 +85,8 @@ def test_refusals_with_another_cause_are_not_counted(log):
 def test_a_403_counts_unless_a_registered_key_is_answered_alike(refusal, status_of_registered_key, number_of_refusals):
     """A 403 to a registration at times is a refusal of the token, unless the service answers a registered key with 403.
 
-    A 401 counts in any case. One key is registered, and registered again, which shows how the service answers a registered
-    key. Then it is registered five times, each time after a deletion: 200, refused, 200, refused, 200.
+    A 401 counts in any case. One key is registered, and registered again, which shows how the service answers a
+    registered key. Then it is registered five times, each time after a deletion: 200, refused, 200, refused, 200.
     """
     statuses_and_purposes = [(200, Registering.FIRST_TIME), (status_of_registered_key, Registering.SECOND_TIME)]
     for status in (200, refusal, 200, refusal, 200):
@@ -117,8 +117,8 @@ def test_a_path_with_two_404_between_successes_is_missing_at_times():
 
 @pytest.mark.parametrize(("status", "expected_numbers"), [(405, [2, 4]), (501, [2, 4]), (404, [])])
 def test_a_method_that_is_refused_between_successes_is_missing_at_times(status, expected_numbers):
-    """If deletions of different keys are answered 200, 405, 200, 405 and 200, both 405 (numbers 2 and 4) count: the service
-    refuses the method DELETE at times. The same is true for 501.
+    """If deletions of different keys are answered 200, 405, 200, 405 and 200, both 405 (numbers 2 and 4) count: the
+    service refuses the method DELETE at times. The same is true for 501.
 
     A 404 does not count, because it may mean that there is no such key.
     """
@@ -166,8 +166,8 @@ def log_of_unknown_codes(*texts):
 def test_a_404_like_an_undocumented_path_counts_if_the_service_has_another_404(texts, numbers_of_refused):
     """The same request gets 404 five times (numbers 3 to 7). Only the texts show what is unknown: the code or the path.
 
-    The path is missing at times if some answers are like those to undocumented paths (numbers 1 and 2), and others before
-    and after them are not.
+    The path is missing at times if some answers are like those to undocumented paths (numbers 1 and 2), and others
+    before and after them are not.
     """
     at_times = refused_at_times(log_of_unknown_codes(*texts), "executePix", refusals_of_the_path("executePix"))
 

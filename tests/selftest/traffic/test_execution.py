@@ -35,7 +35,8 @@ def test_the_first_real_code_is_executed_before_any_wrong_token_is_sent_with_a_c
 
 
 def test_every_other_code_is_executed_last():
-    """The last request with each code but the first one has the valid token, and all requests before it have a wrong one.
+    """The last request with each code but the first one has the valid token, and all requests before it have a wrong
+    one.
 
     A wrong token must not execute or spend the code. Some codes are sent with no wrong token, because they are executed
     right behind an event, such as a deletion.
@@ -58,8 +59,8 @@ def test_after_the_first_execution_two_codes_are_sent_without_the_valid_token():
     """Right after the first execution another code is sent with a wrong token. A service may remember the client that
     executed, and let it execute another code.
 
-    Then the executed code is sent once without a token and once with a wrong one, because a cache may give its result to
-    anybody.
+    Then the executed code is sent once without a token and once with a wrong one, because a cache may give its result
+    to anybody.
     """
     log = sent_to_the_sandbox("sandbox").session.door.log
     first_execution, *_ = log.of("executePix", Execution.SUPPLIED)

@@ -92,7 +92,8 @@ def test_a_redirect_to_the_same_path_proves_an_endpoint_if_undocumented_paths_ar
 ):
     """If only a documented path is redirected to another address, its operation exists.
 
-    If undocumented paths are redirected, too, a gateway may redirect every request, whether its operation exists or not.
+    If undocumented paths are redirected, too, a gateway may redirect every request, whether its operation exists or
+    not.
     """
     service = RedirectsTheBalance(redirects_all=redirects_all, token="t" * 40)
 

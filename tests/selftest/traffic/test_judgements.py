@@ -114,7 +114,8 @@ def test_later_executions_are_compared_only_if_tokens_were_checked_before(change
 
 
 def test_later_executions_do_not_count_if_an_earlier_one_succeeded():
-    """Executions of drawn sequences count only if no execution before the sequences succeeded. Here one succeeded (200).
+    """Executions of drawn sequences count only if no execution before the sequences succeeded. Here one succeeded
+    (200).
 
     So the executions of sequences are judged as generated traffic alone.
     """
@@ -174,7 +175,8 @@ def test_every_form_that_is_let_in_is_named():
 
 
 def test_of_many_forms_that_are_let_in_six_are_named():
-    """If more than six forms of a wrong token are answered like a valid request, the message names the first six of them.
+    """If more than six forms of a wrong token are answered like a valid request, the message names the first six of
+    them.
 
     It says how many more there are.
     """
@@ -230,8 +232,8 @@ _DOOR_WITHOUT_TROUBLE = SimpleNamespace(guard=SimpleNamespace(journal=True, prep
 def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, notes):
     """The note about refused codes does not count a 409 to an execution that was sent beside another request.
 
-    Of two executions at the same time a conforming service may refuse one with 409 (conflict). `beside` is the number of
-    other requests on the wire.
+    Of two executions at the same time a conforming service may refuse one with 409 (conflict). `beside` is the number
+    of other requests on the wire.
     """
     refused_execution = answer("executePix", {}, status=status, beside=beside)
     successful_execution = execution(EXECUTION_RESULT)
@@ -247,8 +249,8 @@ def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, 
     ids=["executed", "not executed"],
 )
 def test_a_transfer_that_was_executed_has_no_reason_why_it_was_not(reason, in_words):
-    """The report says why a prepared transfer was not executed. For an executed one the recorded reason is empty, and the
-    report gives none.
+    """The report says why a prepared transfer was not executed. For an executed one the recorded reason is empty, and
+    the report gives none.
 
     An invalid request prepared the transfer here, for an account that the suite made up (synthetic). If it was not
     executed, that is the reason in the report.

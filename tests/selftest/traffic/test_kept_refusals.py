@@ -18,8 +18,8 @@ WITHOUT_END = 1_000_000
 class LocksAccounts(Service):
     """The sandbox, which locks an account after several wrong tokens in a row for it.
 
-    While an account is locked, even the valid token is refused. Only the accounts of the sandbox are locked, whose names
-    begin with "ac-".
+    While an account is locked, even the valid token is refused. Only the accounts of the sandbox are locked, whose
+    names begin with "ac-".
     """
 
     WRONG_TOKENS_BEFORE_LOCK = 3
@@ -55,8 +55,8 @@ class LocksAccounts(Service):
 @pytest.mark.parametrize("status", [401, 403, 423])
 @pytest.mark.parametrize("wrong_tokens", [3, 5], ids=["after 3 wrong tokens", "after 5 wrong tokens"])
 def test_a_lock_of_an_account_is_no_failure(wrong_tokens, status, locked_requests):
-    """A service may lock an account after several wrong tokens. Then it refuses the valid token, too, for some requests or
-    without end.
+    """A service may lock an account after several wrong tokens. Then it refuses the valid token, too, for some requests
+    or without end.
 
     The requirement that the valid token is accepted does not fail because of that. It may stay untested.
     """
@@ -69,7 +69,8 @@ def test_a_lock_of_an_account_is_no_failure(wrong_tokens, status, locked_request
 
 
 def test_a_wrong_token_goes_between_two_equal_requests_and_another_one_follows():
-    """A service may keep the refusal of a wrong token, and give it to the valid token later, for the same code or account.
+    """A service may keep the refusal of a wrong token, and give it to the valid token later, for the same code or
+    account.
 
     To see that, one wrong token is sent between two requests with the valid token, twice, and then the valid token for
     another code or account. That is done for executions and for registrations. Afterwards each of two accounts is read
@@ -87,12 +88,15 @@ def test_a_wrong_token_goes_between_two_equal_requests_and_another_one_follows()
 
 
 def test_on_a_sandbox_the_accounts_of_the_profile_get_one_wrong_token():
-    """On a sandbox registrations with one wrong token between valid ones name the accounts of the profile."""
+    """On a sandbox (a test system) registrations with one wrong token between valid ones name the accounts of the
+    profile (the settings of the run).
+    """
     assert identifiers_with_one_wrong_token("registerPixKey", SANDBOX) == list(SANDBOX.accounts)
 
 
 def test_off_a_sandbox_no_account_of_the_profile_is_asked():
-    """Off a sandbox requests with one wrong token between valid ones name only codes and accounts that the suite made up.
+    """Off a sandbox (a test system) requests with one wrong token between valid ones name only codes and accounts that
+    the suite made up.
 
     These requests have no key, and a service may take a registration without a key for one of an empty key. There are
     two codes and two accounts, all different, with the mark `pixconf-`.

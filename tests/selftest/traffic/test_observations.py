@@ -73,8 +73,8 @@ def stable_behaviour(behaviour):
 
 @pytest.mark.slow
 def test_exactly_the_requirements_of_a_difference_drift():
-    """If a service behaves otherwise than the sandbox where the document shows nothing, exactly the requirements about
-    these differences drift.
+    """If a service behaves otherwise than the sandbox (the test service of the suite) where the document shows nothing,
+    exactly the requirements about these differences drift.
 
     A requirement drifts if two runs observe different behaviour. Both services conform.
     """
@@ -84,10 +84,11 @@ def test_exactly_the_requirements_of_a_difference_drift():
 
 
 def test_the_same_service_is_observed_alike(tmp_path):
-    """Two runs against the same service observe the same, whatever the seed, the transport and the parallel requests are.
+    """Two runs against the same service observe the same, whatever the seed, the transport and the parallel requests
+    are.
 
-    A requirement drifts if two runs observe different behaviour. None does here, not even one that the profile of a run
-    does not permit.
+    A requirement drifts if two runs observe different behaviour. None does here, not even if the settings of one run do
+    not permit the requests for it.
     """
     result = run_with_files(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED_PROFILE)
     parallel_behaviour = result_of_run(result.run).behaviour
@@ -122,8 +123,8 @@ SHOW_NO_SHAPE = {
 def test_an_exchange_that_shows_no_shape_is_not_observed(exchange):
     """The shape of an answer is observed only in successes of valid requests that are written by hand.
 
-    The shape is which members an answer has, and their types. It is not observed in generated traffic, in other requests,
-    or in answers that may be different a minute later. A refusal beside them shows no shape, either.
+    The shape is which members an answer has, and their types. It is not observed in generated traffic, in other
+    requests, or in answers that may be different a minute later. A refusal beside them shows no shape, either.
     """
     alone = observation_of("listEntries.shape", Log([exchange]))
     with_a_refusal = observation_of("listEntries.shape", Log([exchange, REFUSED]))
@@ -140,10 +141,11 @@ NOT_SHOWN = [requirement for requirement in requirements().values() if requireme
 
 
 def test_each_requirement_at_level_not_shown_has_an_observation():
-    """Each requirement about something that the document does not show is in one table of observations, and in one only.
+    """Each requirement about something that the document does not show is in one table of observations, and in one
+    only.
 
-    OBSERVATIONS has those of single requests, IN_SEQUENCES those of sequences. Left out are requirements that no request
-    and answer can show.
+    OBSERVATIONS has those of single requests, IN_SEQUENCES those of sequences. Left out are requirements that no
+    request and answer can show.
     """
     can_be_seen = {requirement.id for requirement in NOT_SHOWN if not requirement.untestable}
 
@@ -152,7 +154,8 @@ def test_each_requirement_at_level_not_shown_has_an_observation():
 
 
 def test_each_purpose_of_the_table_is_that_of_a_request():
-    """A run on the sandbox sends requests with each purpose that the table OBSERVATIONS names.
+    """A run on the sandbox (the test service of the suite) sends requests with each purpose that the table OBSERVATIONS
+    names.
 
     A purpose says why a request is sent. The only exception is a request that is tried if executions are refused.
     """
@@ -166,8 +169,8 @@ def test_each_purpose_of_the_table_is_that_of_a_request():
 
 @pytest.mark.parametrize("requirement", OBSERVATIONS)
 def test_each_row_shows_something_of_the_sandbox(requirement):
-    """A run on the sandbox observes something for each requirement in the table OBSERVATIONS: a value, and a request with
-    its answer (an exchange) that shows it.
+    """A run on the sandbox (the test service of the suite) observes something for each requirement in the table
+    OBSERVATIONS: a value, and a request with its answer (an exchange) that shows it.
     """
     observed = observation_of(requirement, sent_to_the_sandbox("sandbox").session.door.log)
 
@@ -208,9 +211,10 @@ def test_after_a_503_the_repetition_is_observed(exchanges, observed_exchanges):
 def test_of_two_deletions_with_the_same_unusual_body_one_is_observed():
     """Of two deletions with the same unusual body, only one is observed, so that runs can be compared.
 
-    On a sandbox such a body goes to the account of the profile, and to an account that nobody has. Outside a sandbox an
-    empty body goes only to the account that nobody has, because a service might delete all keys. So this one is
-    observed. A body that is cut short goes to the account of the profile everywhere, and an existing account shows more.
+    On a sandbox (a test system) such a body goes to the account of the profile (the settings of the run), and to an
+    account that nobody has. Outside a sandbox an empty body goes only to the account that nobody has, because a service
+    might delete all keys. So this one is observed. A body that is cut short goes to the account of the profile
+    everywhere, and an existing account shows more.
     """
 
     def deletion(number, *, body_in_words, account, status):
@@ -304,8 +308,8 @@ def preparation(operation, number, **data):
 
 
 def test_a_supplied_code_shows_only_its_own_transfer():
-    """The account types in the results of two codes of the profile are observed apart, not as different answers to one
-    situation.
+    """The account types in the results of two codes of the profile (the settings of the run) are observed apart, not as
+    different answers to one situation.
 
     Each code that the user supplied has its own payee, so the meaning of an account type cannot be compared.
     """
@@ -366,7 +370,8 @@ def observed_texts(requirement_id, exchanges):
     ],
 )
 def test_the_size_of_a_date_suggests_its_unit(date, unit):
-    """The unit of `date` in an execution result is observed by the size of the number, which the document does not show.
+    """The unit of `date` in an execution result is observed by the size of the number, which the document does not
+    show.
 
     A number that fits no unit is observed by its power of ten, so that the report shows no value.
     """
@@ -388,7 +393,9 @@ def test_the_size_of_a_date_suggests_its_unit(date, unit):
     ],
 )
 def test_the_format_of_an_identifier_follows_from_its_characters(text, form):
-    """Of an identifier only the format is observed, which follows from its characters, because reports show no identifier."""
+    """Of an identifier only the format is observed, which follows from its characters, because reports show no
+    identifier.
+    """
     assert format_of(text) == form
 
 
@@ -406,7 +413,9 @@ def test_a_number_of_few_digits_is_observed_as_it_is(number, text):
 
 @pytest.mark.parametrize("status", ["PENDING", "done"], ids=["one word in capitals", "a documented word"])
 def test_a_status_of_one_word_in_capitals_is_observed_as_it_is(status):
-    """A value of `status` is observed as it is if it is one word in capitals, or the documented DONE in any letter case."""
+    """A value of `status` is observed as it is if it is one word in capitals, or the documented DONE in any letter
+    case.
+    """
     assert status_as_shown(status) == status
 
 

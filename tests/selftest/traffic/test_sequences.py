@@ -51,8 +51,8 @@ DELETION = (DELETE, answer("deletePixKey", {"code": 0, "data": {}}, number=4))
 
 
 def test_an_execution_may_lose_a_key():
-    """An execution counts as losing a key if a list showed the key before the execution, and two lists in a row lack the
-    key after it. The result has the execution, which is exchange 3.
+    """An execution counts as losing a key if a list showed the key before the execution, and two lists in a row lack
+    the key after it. The result has the execution, which is exchange 3.
     """
     steps = [LIST_WITH_KEY, EXECUTION, LIST_WITHOUT_KEY, LIST_WITHOUT_KEY]
     executions = executions_after_which_a_key_is_missing(steps, KEY, "/data/keys/*/pixKey")

@@ -20,9 +20,10 @@ from tests.selftest.services.one_run import (
 
 
 def test_sequences_need_only_one_account(tmp_path):
-    """Drawn sequences of operations are sent if the profile has one account only, and their requirement passes.
+    """Sequences of operations are drawn at random and sent, also if the profile (the settings of the run) has one
+    account.
 
-    A run of generated tests alone can exercise registerPixKey.status only by these sequences.
+    So the requirement registerPixKey.status passes: a run of generated tests alone can exercise it only by sequences.
     """
     result = result_in_memory(
         Service(), tmp_path, selected="registerPixKey.status or getBalance.exists", tests=GENERATED_TESTS, accounts=["ac-0001"],
@@ -59,7 +60,8 @@ def run_with_sequences(service, folder, *, profile_of_target=profile_of_sandbox,
 
 
 def test_sequences_execute_their_own_transfers(tmp_path):
-    """On a sandbox drawn sequences execute transfers that the run prepared, some of them twice, and no code of the profile.
+    """On a sandbox (a test system) drawn sequences execute transfers that the run prepared, some of them twice, and no
+    code of the profile (the settings of the run).
 
     The run counts each transfer once.
     """
@@ -75,7 +77,8 @@ def test_sequences_execute_their_own_transfers(tmp_path):
 
 
 def test_executions_of_sequences_count(tmp_path):
-    """Executions of drawn sequences count against limits.executions of the profile, which is 4 here.
+    """Executions of drawn sequences count against limits.executions of the profile (the settings of the run), which is
+    4 here.
 
     After the last one sequences go on without executions, and the requirement of executions does not fail.
     """
@@ -162,8 +165,8 @@ class ChangesTheResult(Service):
     """The sandbox, which gives some execution results wrong members."""
 
     def __init__(self, is_affected, wrong_members):
-        """`is_affected` is a function that takes a result. If it returns True, the result gets the wrong members, such as
-        {"message": None}.
+        """`is_affected` is a function that takes a result. If it returns True, the result gets the wrong members, such
+        as {"message": None}.
         """
         super().__init__()
         self.is_affected = is_affected
@@ -247,7 +250,8 @@ FAULTS_OF_UNUSUAL_STEPS = {
     ("service", "requirement_id"), FAULTS_OF_UNUSUAL_STEPS.values(), ids=FAULTS_OF_UNUSUAL_STEPS.keys()
 )
 def test_a_fault_of_an_unusual_step_is_found(service, requirement_id):
-    """On a sandbox sequences prepare transfers with a small amount, without a text, or with special characters in the text.
+    """On a sandbox (a test system) sequences prepare transfers with a small amount, without a text, or with special
+    characters in the text.
 
     They also register and delete a key at another account, and delete a key in capital letters. The requirement about
     such a step fails if the service does not answer the step as documented.
@@ -277,7 +281,8 @@ class RefusesUnusualTransfers(Service):
 
 @pytest.mark.parametrize("service", [Service(), RefusesUnusualTransfers()], ids=["takes them", "refuses them"])
 def test_a_service_may_take_or_refuse_unusual_transfers(service):
-    """Sequences on a sandbox prepare unusual transfers. No document says if a bank does that, so both are right.
+    """Sequences on a sandbox (a test system) prepare unusual transfers. No document says if a bank does that, so both
+    are right.
 
     If the service refuses an unusual transfer, the sequence executes a usual one.
     """

@@ -20,7 +20,8 @@ from tests.traffic.together import Together
 
 
 class AnswersOtherwiseBesideOthers(SocketService):
-    """Waits until two requests are there, and answers both with this status and body. All later ones are answered as usual.
+    """Waits until two requests are there, and answers both with this status and body. All later ones are answered as
+    usual.
 
     If the status is None, the first two requests get no answer.
     """
@@ -64,8 +65,8 @@ INVALID = {"operation": "registerPixKey", "path_parameter": "pixconf-1", "body":
 def test_a_doubtful_request_is_sent_again_alone(request_sent, status_beside, status_alone, tmp_path):
     """Two requests at the same moment that are refused or get a server error are each sent again alone.
 
-    `send_all` returns the new answers. The first answers stay in the log, where the new ones supersede them. `beside` is
-    the number of other requests on the wire.
+    `send_all` returns the new answers. The first answers stay in the log, where the new ones supersede them. `beside`
+    is the number of other requests on the wire.
     """
     with AnswersOtherwiseBesideOthers(status_beside) as service:
         manual_run, answers = send_twice_at_once(service, tmp_path, **request_sent)

@@ -41,7 +41,8 @@ def token(monkeypatch):
 
 @pytest.fixture
 def check_command(tmp_path, capsys):
-    """A function that runs `python -m environments check` for a profile of this service. `changes` are keys of the profile.
+    """A function that runs `python -m environments check` for a profile of this service. `changes` are keys of the
+    profile.
 
     It returns the exit status, and the lines printed, with ADDRESS and PROFILE for the address and the path.
     """
@@ -68,7 +69,9 @@ NOT_READY = "not ready: exit status {}; the lines above say why"
 
 
 def test_a_profile_without_problems_is_ready(check_command, service):
-    """`environments check` calls a profile (the settings of a run) ready if its service can be reached and takes the token."""
+    """`environments check` calls a profile (the settings of a run) ready if its service can be reached and takes the
+    token.
+    """
     status, lines = check_command(service)
 
     assert status == 0
@@ -141,9 +144,10 @@ def test_missing_secrets_are_named_before_anything_is_sent(check_command, servic
 def test_the_check_of_an_unreachable_service_still_tells_all_other_problems(
     check_command, tmp_path, service, monkeypatch
 ):
-    """Nothing listens at the address of the profile (exit status 7), and the profile has no account.
+    """Nothing listens at the address of the profile (the settings of the run), and the profile has no account.
 
-    An earlier run left a key, and a transaction code with an unknown outcome. Each problem has its line.
+    An earlier run left a key, and a transaction code with an unknown outcome. Each problem has its line. Exit status 7
+    means that the service cannot be reached.
     """
     monkeypatch.setattr(backoff, "_RESTARTS_S", ())
     unreachable_profile = {
@@ -184,7 +188,9 @@ def test_the_check_of_an_unreachable_service_still_tells_all_other_problems(
     ids=["no account", "a mistyped account", "no body for deletions", "no transaction code"],
 )
 def test_a_check_names_what_a_profile_lacks(changes, line, check_command, service):
-    """Something is missing or wrong in the profile (the settings of a run), so a run would be incomplete (exit status 6)."""
+    """Something is missing or wrong in the profile (the settings of a run), so a run would be incomplete (exit status
+    6).
+    """
     status, lines = check_command(service, **changes)
 
     assert status == 6
@@ -200,7 +206,8 @@ def profile_with_a_code(folder):
 
 
 def test_without_a_journal_a_check_says_that_codes_are_not_sent(check_command, service, tmp_path):
-    """The profile has a transaction code, and there is no journal (the file of the codes that runs sent).
+    """The profile (the settings of the run) has a transaction code, and there is no journal (the file of the codes that
+    runs sent).
 
     Nobody knows if the code was sent before, so a run would not send it, and be incomplete (exit status 6).
     """
@@ -212,7 +219,8 @@ def test_without_a_journal_a_check_says_that_codes_are_not_sent(check_command, s
 
 
 def test_a_check_says_that_all_codes_were_sent_by_earlier_runs(check_command, service, tmp_path):
-    """The only transaction code of the profile is in the journal (the file of the codes that runs sent).
+    """The only transaction code of the profile (the settings of the run) is in the journal (the file of the codes that
+    runs sent).
 
     A run would not send it again, so it would be incomplete (exit status 6).
     """
@@ -291,10 +299,11 @@ def test_a_check_suggests_which_key_type_the_account_cannot_have(listed_key, lin
     ids=["the name of the key in the list", "the list is empty: the name in a registration"],
 )
 def test_a_check_suggests_a_body_for_deletions(key_list, name):
-    """The interface document does not show the body of a deletion, so the profile (the settings of a run) has to say it.
+    """The interface document does not show the body of a deletion, so the profile (the settings of a run) has to say
+    it.
 
-    The command suggests an object with the key, under the name that the key has in a list. If the list is empty, the name
-    is that of a registration (pixKey).
+    The command suggests an object with the key, under the name that the key has in a list. If the list is empty, the
+    name is that of a registration (pixKey).
     """
     profile = replace(load("sandbox"), key_at=None, requests={})
     [suggestion] = [line for line in lines_to_add_to_profile(key_list, profile) if line.startswith("requests: ")]
@@ -303,7 +312,9 @@ def test_a_check_suggests_a_body_for_deletions(key_list, name):
 
 
 def test_a_profile_without_a_suggested_line_is_ready(check_command, service):
-    """The profile does not say where a list has its keys (`key_at`). The command suggests the line, and ends with 0."""
+    """The profile (the settings of the run) does not say where a list has its keys (`key_at`). The command suggests the
+    line, and ends with 0.
+    """
     status, lines = check_command(service, key_at=None)
     suggestions = [line for line in lines if line.startswith("perhaps missing: key_at: /data/keys/*/pixKey (")]
 
@@ -322,9 +333,11 @@ def test_a_check_says_that_base_url_is_another_address_than_that_of_the_profile(
 
 
 def test_a_check_says_that_a_profile_of_the_embedded_sandbox_only_reads_elsewhere(check_command, service):
-    """The profile is for the sandbox (the test service inside the run), and the option --base-url gives an address.
+    """The profile (the settings of the run) is for the sandbox (the test service inside the run), and the option
+    --base-url gives an address.
 
-    Keys, codes and bodies of the profile were made up for the sandbox. So a run only reads at that address, as a line says.
+    Keys, codes and bodies of the profile were made up for the sandbox. So a run only reads at that address, as a line
+    says.
     """
     options = [f"--base-url={service.base_url}"]
     _, [_, line_about_address, *_] = check_command(service, base_url="embedded", options=options, sandbox=None)
@@ -352,7 +365,10 @@ def test_a_check_sends_nothing_if_the_profile_does_not_permit_reads(check_comman
 
 
 def test_a_check_may_only_read():
-    """`environments check` sends its requests with the permission `read` alone, whatever its profile permits to a run."""
+    """`environments check` sends its requests with the permission `read` alone.
+
+    The profile (the settings of a run) may permit more to a run.
+    """
     permissions = []
 
     @contextmanager

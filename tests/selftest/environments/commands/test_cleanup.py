@@ -47,9 +47,9 @@ def deleted_keys(service):
 def profile_with_events(folder, service, *events, address_of_earlier_run=None, **changes):
     """The path of a profile (the settings of a run) that permits to read and to delete keys.
 
-    An earlier run has written these events to the key record of the profile, the file that names the keys which runs left.
-    Each event is a key and what became of it, such as `(EMAIL, REGISTERED)`. The run was sent to the address of the
-    profile, or to `address_of_earlier_run`. `changes` are keys of the profile.
+    An earlier run has written these events to the key record of the profile, the file that names the keys which runs
+    left. Each event is a key and what became of it, such as `(EMAIL, REGISTERED)`. The run was sent to the address of
+    the profile, or to `address_of_earlier_run`. `changes` are keys of the profile.
     """
     settings = {"journal": str(folder / "journal.jsonl"), "allow": ["read", "delete-keys"], **changes}
     base_url = settings.pop("base_url", service.base_url)
@@ -63,7 +63,9 @@ def profile_with_events(folder, service, *events, address_of_earlier_run=None, *
 
 @pytest.fixture
 def cleanup(capsys, monkeypatch):
-    """A function that runs `python -m environments cleanup` with a profile. It returns the exit status and the lines printed."""
+    """A function that runs `python -m environments cleanup` with a profile. It returns the exit status and the lines
+    printed.
+    """
 
     def run_cleanup(profile, *options, token=TOKEN_VARIABLES["PIX_TOKEN"]):
         monkeypatch.setenv("PIX_TOKEN", token)
@@ -124,8 +126,9 @@ def test_a_key_that_no_deletion_can_name_is_left_to_people(cleanup, service, tmp
 def test_a_key_of_unknown_value_is_listed_once(cleanup, service, tmp_path):
     """An earlier run perhaps registered a RANDOM key, which the service makes, so nobody knows its value.
 
-    The command cannot delete such a key. It prints the time of its registration, so that a person can look for it in the
-    list of keys. Then it removes the key from the record, because no run registers a RANDOM key while such a key is there.
+    The command cannot delete such a key. It prints the time of its registration, so that a person can look for it in
+    the list of keys. Then it removes the key from the record, because no run registers a RANDOM key while such a key is
+    there.
     """
     profile = profile_with_events(tmp_path, service, (None, MAYBE), **OFF_SANDBOX)
     _, [first_line, *_] = cleanup(profile, "--yes")
@@ -143,8 +146,9 @@ def test_a_key_of_unknown_value_is_listed_once(cleanup, service, tmp_path):
 def test_off_a_sandbox_only_a_disposable_key_of_the_profile_is_deleted(
     is_disposable, event, keys_that_are_deleted, cleanup, service, tmp_path
 ):
-    """An earlier run left a key of the profile. It is deleted if the profile calls it `disposable`, and if the key record
-    (the file that names the keys which runs left) says that the registration succeeded.
+    """An earlier run left a key of the profile (the settings of the run). It is deleted if the profile calls it
+    `disposable`, and if the key record (the file that names the keys which runs left) says that the registration
+    succeeded.
 
     Without that success the key may have been there before the run, so it may be the key of a person.
     """
@@ -156,8 +160,8 @@ def test_off_a_sandbox_only_a_disposable_key_of_the_profile_is_deleted(
 
 
 def test_on_a_sandbox_a_key_of_the_profile_that_was_perhaps_registered_is_deleted(cleanup, service, tmp_path):
-    """Nobody's real key is on a sandbox (a test system). So a key of the profile need not be called `disposable` there,
-    and its registration need not have succeeded for sure.
+    """Nobody's real key is on a sandbox (a test system). So a key of the profile (the settings of the run) need not be
+    called `disposable` there, and its registration need not have succeeded for sure.
     """
     cleanup(profile_with_events(tmp_path, service, (EMAIL, MAYBE)), "--yes")
 
@@ -176,7 +180,7 @@ def test_keys_that_the_suite_or_the_service_made_are_deleted(cleanup, service, t
 
 
 def test_keys_of_another_address_are_deleted_at_that_address_alone(cleanup, service, tmp_path):
-    """An earlier run had another address in --base-url than its profile, and registered a key there.
+    """An earlier run had another address in --base-url than its profile (its settings), and registered a key there.
 
     So at the address of the profile there is nothing to clean up. With the same --base-url the key is deleted.
     """
@@ -192,7 +196,8 @@ def test_keys_of_another_address_are_deleted_at_that_address_alone(cleanup, serv
 
 
 def test_base_url_with_the_address_of_the_profile_has_the_same_record(cleanup, service, tmp_path):
-    """An earlier run gave the address of its profile in --base-url. It wrote its keys to the key record of the profile.
+    """An earlier run gave the address of its profile (its settings) in --base-url. It wrote its keys to the key record
+    of the profile, the file that names the keys which runs left.
 
     So a cleanup without --base-url finds the key that it left, and ends with status 1.
     """
@@ -229,7 +234,8 @@ def test_a_cleanup_that_is_not_possible_deletes_nothing_and_says_why(
 
 
 class RunThatMayNotDelete:
-    """A whole run that registers one key of each type at a sandbox, and may not delete them. It is made by the `with` block.
+    """A whole run that registers one key of each type at a sandbox, and may not delete them. It is made by the `with`
+    block.
 
     The run calls the service inside this process. Its profile has the address at which the service listens inside the
     block, because the key record (the file that names the keys which a run left) belongs to one address, and `cleanup`
@@ -277,7 +283,7 @@ def test_keys_that_a_run_left_are_deleted_later(cleanup, tmp_path):
 def test_the_record_of_a_run_does_not_show_the_keys_of_the_profile(tmp_path):
     """The key record is the file that names the keys which a run left. Only its owner can read it.
 
-    It has no value of a key of the profile, because these are personal.
+    It does not have the keys of the profile (the settings of the run), because they are personal.
     """
     email, cpf, phone = EMAIL, CPF, "+5511955500777"
     with RunThatMayNotDelete(tmp_path) as run:

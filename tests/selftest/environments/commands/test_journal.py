@@ -33,7 +33,9 @@ def journal_command(capsys, *arguments):
 
 
 def test_a_missing_journal_is_in_order(tmp_path, capsys, monkeypatch):
-    """A profile without transaction codes needs no journal (the file of the codes that runs sent), so exit status 0."""
+    """A profile (the settings of a run) without transaction codes needs no journal (the file of the codes that runs
+    sent), so exit status 0.
+    """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     status, lines = journal_command(capsys)
 
@@ -44,7 +46,8 @@ def test_a_missing_journal_is_in_order(tmp_path, capsys, monkeypatch):
 def test_a_damaged_journal_is_an_error(tmp_path, capsys, monkeypatch):
     """A file says that the journal (the file of the codes that runs sent) has two lines, but there is no journal.
 
-    So it was deleted or moved. The command says that the codes of the profile are not sent, and ends with exit status 6.
+    So it was deleted or moved. The command says that the codes of the profile (the settings of the run) are not sent,
+    and ends with exit status 6.
     """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     path = tmp_path / "pix-conformance/journal.jsonl"
@@ -57,7 +60,9 @@ def test_a_damaged_journal_is_an_error(tmp_path, capsys, monkeypatch):
 
 
 def test_a_reader_that_closes_the_pipe_has_enough():
-    """In `python -m environments journal | head` the reader stops reading. The command prints no error about that."""
+    """In `python -m environments journal | head` the reader stops reading early. The command prints no error about
+    that.
+    """
     arguments = [sys.executable, "-m", "environments", "journal"]
     with Popen(arguments, cwd=ROOT, stdout=PIPE, stderr=PIPE) as process:
         process.stdout.close()
@@ -68,7 +73,9 @@ def test_a_reader_that_closes_the_pipe_has_enough():
 
 @pytest.fixture
 def journal(tmp_path, monkeypatch):
-    """A journal with one code that succeeded, and two codes of unknown outcome: CODE and OTHER_CODE."""
+    """A journal, the file of the codes that runs sent. One code succeeded, and CODE and OTHER_CODE have an unknown
+    outcome.
+    """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     journal = started_journal(tmp_path / "pix-conformance", environment="profile")
     journal.start()
@@ -92,7 +99,8 @@ def alerts_of_run(profile):
 def test_each_later_run_warns_of_an_unknown_outcome(journal, reading_profile):
     """Two codes were sent and got no clear answer, so money may have moved. A later run has an alert about each.
 
-    The alert says how to settle it, and not how to send the code again. A run of another profile has none.
+    To settle an outcome is to note that a person looked it up. The alert says how to do that, and not how to send the
+    code again. A run with another profile (other settings) has none.
     """
     [first_alert, second_alert] = alerts_of_run(reading_profile)
     how_to_settle = f"python -m environments journal {reading_profile.path} lists the entries, and with --settle ENTRY "
@@ -121,7 +129,7 @@ def test_an_unknown_outcome_is_settled_by_the_name_of_its_entry(journal, capsys)
 def test_after_both_outcomes_are_settled_a_run_does_not_warn(journal, reading_profile, capsys):
     """Two codes have an unknown outcome. Both are settled with --settle, which also takes the code itself.
 
-    A later run with the same journal then has no alert about them.
+    A later run with the same journal (the file of the codes that runs sent) then has no alert about them.
     """
     first_status, _ = journal_command(capsys, f"--settle={CODE}")
     second_status, _ = journal_command(capsys, f"--settle={OTHER_CODE}")

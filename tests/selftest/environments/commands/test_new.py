@@ -20,8 +20,9 @@ def path(tmp_path):
 
 @pytest.fixture
 def new_command(path, capsys):
-    """A function that runs `python -m environments new`. It returns the exit status and the lines printed, with PATH for
-    the path of the new profile."""
+    """A function that runs `python -m environments new`. It returns the exit status and the lines printed, with PATH
+    for the path of the new profile.
+    """
 
     def run_new(*options, name=path):
         status = main(["new", str(name), *options])
@@ -76,8 +77,8 @@ def test_a_new_profile_names_its_schema_for_editors(new_command, path):
 def test_a_new_profile_permits_four_executions_more_than_it_prepares_transfers(number_of_transfers, new_command, path):
     """The option --count says how many transfers a run prepares. limits.executions has room for one execution of each.
 
-    It has room for four executions more, because on a sandbox (a test system) a run prepares three transfers besides: it
-    executes one of them twice, and two at the same moment.
+    It has room for four executions more, because on a sandbox (a test system) a run prepares three transfers besides:
+    it executes one of them twice, and two at the same moment.
     """
     new_command(ADDRESS, "--prepare-with=createPix", f"--count={number_of_transfers}")
 
@@ -100,7 +101,9 @@ def test_one_option_gives_several_limits(new_command, path):
 
 
 def test_a_profile_is_not_overwritten(new_command, path, tmp_path):
-    """At the path of the new profile is a symbolic link. The command does not follow it, and says that the name is taken."""
+    """At the path of the new profile (the settings of a run) is a symbolic link. The command does not follow it, and
+    says that the name is taken.
+    """
     path.symlink_to(tmp_path / "target")
     status, lines = new_command(ADDRESS)
 
@@ -114,8 +117,8 @@ def test_a_profile_is_not_overwritten(new_command, path, tmp_path):
 def test_options_for_a_limit_and_for_prepared_transfers_are_filled_in(new_command, path):
     """Options of `environments new` become lines of the new profile (the settings of a run).
 
-    A run with this one sends at most five requests a second. It prepares three transfers with transferP2p, so `allow` has
-    the permission `transfer`. It executes none until somebody adds `execute`, because an execution moves money.
+    A run with this one sends at most five requests a second. It prepares three transfers with transferP2p, so `allow`
+    has the permission `transfer`. It executes none until somebody adds `execute`, because an execution moves money.
     """
     new_command(ADDRESS, "--limit=rate=5", "--prepare-with=transferP2p", "--count=3")
     profile = load(str(path))
@@ -129,7 +132,9 @@ def test_options_for_a_limit_and_for_prepared_transfers_are_filled_in(new_comman
 
 
 def test_force_replaces_a_profile_and_keeps_its_certificates(new_command, path, tmp_path, monkeypatch):
-    """The old profile has an authority, a client certificate, a limit and prepared transfers. Only the first two stay."""
+    """The old profile (the settings of a run) has an authority, a client certificate, a limit and prepared transfers.
+    Only the first two stay.
+    """
     monkeypatch.chdir(tmp_path)
     for name in ("ca.pem", "cert.pem"):
         (tmp_path / name).touch()
@@ -147,7 +152,8 @@ def test_force_replaces_a_profile_and_keeps_its_certificates(new_command, path, 
 
 @pytest.mark.parametrize("name", ["../x", "", "a\nb", "x.txt/y"])
 def test_a_wrong_name_of_a_profile_is_refused(name, new_command, tmp_path, monkeypatch):
-    """The name of the new profile is empty, leads to another folder, has a line end, or is no name of a YAML file.
+    """The name of the new profile (the settings of a run) is empty, leads to another folder, has a line end, or is no
+    name of a YAML file.
 
     The command writes no file.
     """
@@ -179,7 +185,7 @@ def test_a_wrong_name_of_a_profile_is_refused(name, new_command, tmp_path, monke
 def test_wrong_options_are_refused(options, problem, new_command, path):
     """`environments new` with a wrong option writes no profile, and prints one line that says what is wrong.
 
-    A profile with the same wrong value would get the same line.
+    A profile (the settings of a run) with the same wrong value would get the same message.
     """
     status, [line] = new_command(ADDRESS, *options)
 

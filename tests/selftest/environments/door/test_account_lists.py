@@ -100,11 +100,12 @@ def test_a_list_after_the_first_change_is_the_last_list_and_not_one_from_before_
     "other_account", ["ac-0002", "ac-0000"], ids=["sorts after the own account", "sorts before the own account"]
 )
 def test_the_first_list_of_another_account_shows_its_keys_before_the_run(other_account):
-    """The run registers keys at its own account (ac-0001) only. So the first list of another account shows the keys that
-    were there before the run, even if the run has registered keys at its own account meanwhile.
+    """The run registers keys at its own account (ac-0001) only. So the first list of another account shows the keys
+    that were there before the run, even if the run has registered keys at its own account meanwhile.
 
     All lists here are read after the first change of a key. The list of the own account does not count, because the run
-    may have changed it. The second list of the other account does not count, because the first one is nearer to the start.
+    may have changed it. The second list of the other account does not count, because the first one is nearer to the
+    start.
     """
     history = ListHistory(account="ac-0001").begin_changes().list_shows(NEW_KEY)
     history.list_shows(OLD_KEY, account=other_account).list_shows(SECOND_OLD_KEY, account=other_account)
@@ -120,7 +121,8 @@ def test_if_the_profile_has_no_account_no_list_after_a_change_shows_the_keys_bef
 
 
 def test_of_two_lists_of_another_account_before_the_first_change_the_later_one_counts():
-    """The keys of another account before the run are those in the last of its lists that was read before the first change.
+    """The keys of another account before the run are those in the last of its lists that was read before the first
+    change.
 
     Here two lists of that account are read before the run changes a key.
     """
@@ -132,7 +134,8 @@ def test_of_two_lists_of_another_account_before_the_first_change_the_later_one_c
 
 @pytest.mark.parametrize("status", [400, 503])
 def test_a_refused_list_shows_no_keys(status):
-    """A list is read, and a second one is refused. Nobody knows which keys the account has now, so there is no last list.
+    """A list is read, and a second one is refused. Nobody knows which keys the account has now, so there is no last
+    list.
 
     The keys before the run stay known from the first list.
     """
@@ -173,10 +176,11 @@ def test_a_list_that_is_read_beside_another_request_is_not_used():
     ids=["before the first list with the key", "with the number of that list", "after that list"],
 )
 def test_a_key_may_be_made_by_a_registration_if_no_earlier_list_shows_it(number_of_registration, may_be_made_by_it):
-    """A service makes a RANDOM key because of a registration. A registration cannot have made a key that was listed before.
+    """A service makes a RANDOM key because of a registration. A registration cannot have made a key that was listed
+    before.
 
-    Request 2 is the first list that shows the key. So request 1 may have made the key, and request 3 cannot. Request 2 was
-    read beside another request, and counts nevertheless, because it shows a key that was there.
+    Request 2 is the first list that shows the key. So request 1 may have made the key, and request 3 cannot. Request 2
+    was read beside another request, and counts nevertheless, because it shows a key that was there.
     """
     history = ListHistory().skip_one_number()
     history.list_shows(KEY_MADE_BY_SERVICE, beside=1).skip_one_number().list_shows(KEY_MADE_BY_SERVICE)

@@ -224,8 +224,8 @@ def test_a_transfer_is_sent_again_only_if_nothing_was_done(status, is_resent, ba
 
 
 def test_a_note_says_why_requests_that_may_move_money_were_not_sent_again(backoff):
-    """An execution and a transfer get 503 from a gateway, which may have passed them on. Another execution gets 429 from the
-    service, which asks to come later.
+    """An execution and a transfer get 503 from a gateway, which may have passed them on. Another execution gets 429
+    from the service, which asks to come later.
 
     There is a note for each reason. It names the operations.
     """
@@ -302,8 +302,8 @@ def request_on_the_wire(backoff, stack):
 def test_the_number_of_requests_at_once_is_halved_once_a_round(backoff):
     """At most 8 requests are on the wire at once. In each of four rounds all of them get 429 (too many requests).
 
-    `most_at_once` is the greatest number of requests on the wire. The first 429 of a round halves it. The others do not,
-    because their requests left before the first 429 came. One request at once is always permitted.
+    `most_at_once` is the greatest number of requests on the wire. The first 429 of a round halves it. The others do
+    not, because their requests left before the first 429 came. One request at once is always permitted.
     """
     most_at_once_after_each_round = []
     for _ in range(4):

@@ -60,8 +60,8 @@ def test_a_body_that_is_too_deep_to_be_parsed_has_no_texts():
     ids=["the key in a URI", "a longer e-mail address", "a longer number"],
 )
 def test_a_text_names_a_key_only_as_a_whole_word(text, key, names_key):
-    """A text such as "mailto:a@b.example" names the key "a@b.example". With a letter or digit directly before or after the
-    key it does not, because the text is another key then.
+    """A text such as "mailto:a@b.example" names the key "a@b.example". With a letter or digit directly before or after
+    the key it does not, because the text is another key then.
     """
     assert contains_key(text, key) is names_key
 

@@ -172,7 +172,8 @@ def test_a_run_goes_on_with_the_token_that_it_fetched(service, tmp_path):
 
 @served_by(ExpiresUnderWay)
 def test_nothing_is_sent_after_a_token_that_expired_for_good(service, tmp_path):
-    """Eight reads get 401 at the same time, because the token expired. The run asks for another token once, and gets none.
+    """Eight reads get 401 at the same time, because the token expired. The run asks for another token once, and gets
+    none.
 
     The token is checked with a read and tried in three more reads. The eight reads are not sent again, no success is
     expected of them any more, and their refusals do not count against the service. Afterwards nothing is sent, with or
@@ -192,7 +193,8 @@ def test_nothing_is_sent_after_a_token_that_expired_for_good(service, tmp_path):
 
 
 def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service, tmp_path):
-    """The token expired, so the execution of the transaction code gets 401. Another token is fetched for later requests.
+    """The token expired, so the execution of the transaction code gets 401. Another token is fetched for later
+    requests.
 
     The code itself is not sent again, because each code is sent at most once.
     """
@@ -206,9 +208,11 @@ def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service,
 
 
 def test_a_request_is_sent_with_the_token_of_the_moment_at_which_it_is_sent(service, manual_run):
-    """An execution is built with the old token and waits. Meanwhile a new token is fetched, and the service wants that one.
+    """An execution is built with the old token and waits. Meanwhile a new token is fetched, and the service wants that
+    one.
 
-    The execution is sent with the new token. With the old one it would be refused, and its code could not be sent again.
+    The execution is sent with the new token. With the old one it would be refused, and its code could not be sent
+    again.
     """
     waiting_execution = manual_run.client._request("GET", f"/v1/execute/pix/{CODE}")
     service.sandbox.token = NEW_TOKEN

@@ -12,7 +12,8 @@ from tests.selftest.services.one_run import CODE
 
 
 def test_a_record_sees_what_another_run_writes(tmp_path):
-    """The key record is a file that says which keys runs registered. A run keeps its lines in memory until the file changes.
+    """The key record is a file that says which keys runs registered. A run keeps its lines in memory until the file
+    changes.
 
     Two runs with the same file register a key each, and the first run deletes its key. Both runs then see that only the
     key of the second one is left.
@@ -74,7 +75,9 @@ def test_a_line_with_all_members_is_an_event():
     ids=["empty", "cut", "an array", "a number", "without three members", "a member that is no text"],
 )
 def test_a_line_that_is_no_event_is_ignored(line):
-    """An event is a JSON object with the members at, environment, digest and event, which are texts. These lines are none."""
+    """An event is a JSON object with the members at, environment, digest and event, which are texts. These lines are
+    none.
+    """
     assert event_in(line) is None
 
 
@@ -92,7 +95,10 @@ def test_a_key_that_is_given_is_not_written_to_a_file(tmp_path):
 
 
 def test_two_keys_make_two_digests_of_the_same_code(tmp_path):
-    """A journal has a digest of each transaction code, which depends on the key of the journal."""
+    """A journal (a file of the codes that runs sent) has a digest of each transaction code, and not the code itself.
+
+    The digest depends on the key of the journal, so two journals with different keys have different digests.
+    """
     digest_with_first_key = digest_of(b"one", "TX-1")
     digest_with_second_key = digest_of(b"two", "TX-1")
 

@@ -1,7 +1,7 @@
 """Off a sandbox (a test system) each account and key in a request must be of the profile, or made up by the suite.
 
-An identifier that the suite made up begins with a mark (SYNTHETIC_PREFIX), and is nobody's. Everything is sent through the
-door, which refuses a request with ForbiddenError.
+An identifier that the suite made up begins with a mark (SYNTHETIC_PREFIX), and is nobody's. The run refuses to send any
+other request (ForbiddenError).
 """
 
 from types import SimpleNamespace
@@ -12,8 +12,8 @@ import pytest
 from environments.door.permission import ForbiddenError
 from environments.profiles.model import filled_in
 from spec.interface import SYNTHETIC_PREFIX
-from tests.selftest.services.guarded import OWN_ACCOUNT, RECEIVING_ACCOUNT, GuardedDoor
 from tests.selftest.services.one_run import FakeBank, profile_of_bank, run_suite_in_memory
+from tests.selftest.services.without_network import OWN_ACCOUNT, RECEIVING_ACCOUNT, RunWithoutNetwork
 from tests.traffic import invalid
 
 ACCOUNT_OF_SOMEBODY, MADE_UP_ACCOUNT = "ac-7777", f"{SYNTHETIC_PREFIX}account"
@@ -22,15 +22,17 @@ PHONE_OF_PROFILE = "+5511955500777"
 MADE_UP_KEY = f"{SYNTHETIC_PREFIX}0a1b2c3d@example.com"
 
 
-def send(door, operation, account, body=None, **options):
-    """Send a request through the door. A body that is a text or bytes is sent as it is, any other body as JSON."""
+def send(run, operation, account, body=None, **options):
+    """Let the run send a request, and return the exchange. A body that is a text or bytes is sent as it is, any other
+    body as JSON.
+    """
     if isinstance(body, bytes):
         options["body"] = body
     elif isinstance(body, str):
         options["body"] = body.encode()
     elif body is not None:
         options["json"] = body
-    return door.client.send(operation, account, **options)
+    return run.client.send(operation, account, **options)
 
 
 def registration(key, key_type="EMAIL", account=OWN_ACCOUNT):
@@ -116,17 +118,17 @@ REQUESTS_ABOUT_THE_PROFILE_OR_NOBODY = {
     ("operation", "account", "body"), REQUESTS_ABOUT_SOMEBODY_ELSE.values(), ids=REQUESTS_ABOUT_SOMEBODY_ELSE
 )
 def test_a_request_about_an_account_or_key_of_somebody_else_is_refused(operation, account, body, tmp_path):
-    """The door, through which every request goes, refuses a request that names an account or key of somebody else.
+    """The run refuses a request that names an account or key of somebody else.
 
     An account or key belongs to somebody else if it is not in the profile (the settings of the run) and the suite did
-    not make it up. An example is the balance of the account ac-7777, as the profile has only ac-0001 and ac/2. The target
-    is not a sandbox (a test system).
+    not make it up. An example is the balance of the account ac-7777, as the profile has only ac-0001 and ac/2. The
+    target is not a sandbox (a test system).
     """
-    door = GuardedDoor(tmp_path)
+    run = RunWithoutNetwork(tmp_path)
     with pytest.raises(ForbiddenError):
-        send(door, operation, account, body)
+        send(run, operation, account, body)
 
-    assert door.exchanges == []
+    assert run.exchanges == []
 
 
 @pytest.mark.parametrize(
@@ -135,23 +137,24 @@ def test_a_request_about_an_account_or_key_of_somebody_else_is_refused(operation
     ids=REQUESTS_ABOUT_THE_PROFILE_OR_NOBODY,
 )
 def test_identifiers_of_the_profile_and_made_up_ones_are_sent(operation, account, body, tmp_path):
-    """The door sends a request that names only accounts and keys of the profile (the settings of the run) or made-up ones.
+    """The run sends a request that names only accounts and keys of the profile (the settings of the run) or made-up
+    ones.
 
     It also sends texts that name nobody, such as a date, a description or a bank.
     """
-    door = GuardedDoor(tmp_path)
+    run = RunWithoutNetwork(tmp_path)
 
-    assert send(door, operation, account, body).response.status == 200
+    assert send(run, operation, account, body).response.status == 200
 
 
 @pytest.mark.parametrize(
     ("operation", "account", "body"), REQUESTS_ABOUT_SOMEBODY_ELSE.values(), ids=REQUESTS_ABOUT_SOMEBODY_ELSE
 )
 def test_on_a_sandbox_a_request_may_name_every_account_and_key(operation, account, body, tmp_path):
-    """The door checks no account or key on a sandbox (a test system), because nobody there is real."""
-    door = GuardedDoor(tmp_path, is_sandbox=True)
+    """The run checks no account or key on a sandbox (a test system), because nobody there is real."""
+    run = RunWithoutNetwork(tmp_path, is_sandbox=True)
 
-    assert send(door, operation, account, body).response.status == 200
+    assert send(run, operation, account, body).response.status == 200
 
 
 MALFORMED_BODIES = {
@@ -176,11 +179,11 @@ MALFORMED_BODIES = {
 CONTENT_TYPE_OF_FORMS = "application/x-www-form-urlencoded"
 
 
-def send_malformed(door, operation, account, body):
+def send_malformed(run, operation, account, body):
     """Send a malformed body for an account. A registration whose body is a dictionary gets the account and a key type."""
     if operation == "registerPixKey" and isinstance(body, dict):
         body = {"account": account, "pixKeyType": "EMAIL", **body}
-    return send(door, operation, account, body)
+    return send(run, operation, account, body)
 
 
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey"])
@@ -188,66 +191,65 @@ def send_malformed(door, operation, account, body):
 def test_a_malformed_body_is_not_sent_to_an_account_of_the_profile(body, operation, tmp_path):
     """A service may take a malformed body, such as `[]` or one with an empty key, for a deletion of all keys.
 
-    It may also register a key that nobody can delete, such as one with NUL. So the door, through which every request
-    goes, refuses such bodies for an account of the profile (the settings of the run). The target is not a sandbox (a test
-    system).
+    It may also register a key that nobody can delete, such as one with NUL. So the run refuses such bodies for an
+    account of the profile (the settings of the run). The target is not a sandbox (a test system).
     """
-    door = GuardedDoor(tmp_path)
+    run = RunWithoutNetwork(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        send_malformed(door, operation, OWN_ACCOUNT, body)
+        send_malformed(run, operation, OWN_ACCOUNT, body)
 
-    assert door.sent_bodies == []
+    assert run.sent_bodies == []
 
 
 @pytest.mark.parametrize("body", MALFORMED_BODIES.values(), ids=MALFORMED_BODIES)
 def test_malformed_bodies_for_a_made_up_account_are_sent(body, tmp_path):
     """An account that the suite made up has no keys that could be lost."""
-    door = GuardedDoor(tmp_path)
+    run = RunWithoutNetwork(tmp_path)
 
-    assert send_malformed(door, "registerPixKey", MADE_UP_ACCOUNT, body).response.status == 200
+    assert send_malformed(run, "registerPixKey", MADE_UP_ACCOUNT, body).response.status == 200
 
 
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey"])
 @pytest.mark.parametrize("body", MALFORMED_BODIES.values(), ids=MALFORMED_BODIES)
 def test_on_a_sandbox_malformed_bodies_for_any_account_are_sent(body, operation, tmp_path):
-    """On a sandbox (a test system) no key is real, so the door refuses no malformed body."""
-    door = GuardedDoor(tmp_path, is_sandbox=True)
+    """On a sandbox (a test system) no key is real, so the run refuses no malformed body."""
+    run = RunWithoutNetwork(tmp_path, is_sandbox=True)
 
-    assert send_malformed(door, operation, OWN_ACCOUNT, body).response.status == 200
+    assert send_malformed(run, operation, OWN_ACCOUNT, body).response.status == 200
 
 
 def test_a_deletion_at_an_account_of_the_profile_has_the_content_type_of_json(tmp_path):
-    """The door refuses a deletion whose Content-Type is that of a form, although its body is JSON.
+    """The run refuses a deletion whose Content-Type is that of a form, although its body is JSON.
 
     A service that expects a form finds no key in that body, and may delete all keys.
     """
-    door = GuardedDoor(tmp_path)
+    run = RunWithoutNetwork(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        send(door, "deletePixKey", OWN_ACCOUNT, {"pixKey": MADE_UP_KEY}, content_type=CONTENT_TYPE_OF_FORMS)
+        send(run, "deletePixKey", OWN_ACCOUNT, {"pixKey": MADE_UP_KEY}, content_type=CONTENT_TYPE_OF_FORMS)
 
-    assert door.sent_bodies == []
+    assert run.sent_bodies == []
 
 
 def test_a_registration_at_an_account_of_the_profile_may_have_another_content_type(tmp_path):
-    """The door sends a registration whose Content-Type is that of a form, although its body is JSON.
+    """The run sends a registration whose Content-Type is that of a form, although its body is JSON.
 
     A service that expects a form finds no key in that body, and registers none.
     """
-    door = GuardedDoor(tmp_path)
-    send(door, "registerPixKey", OWN_ACCOUNT, registration(MADE_UP_KEY), content_type=CONTENT_TYPE_OF_FORMS)
+    run = RunWithoutNetwork(tmp_path)
+    send(run, "registerPixKey", OWN_ACCOUNT, registration(MADE_UP_KEY), content_type=CONTENT_TYPE_OF_FORMS)
 
-    assert len(door.sent_bodies) == 1
+    assert len(run.sent_bodies) == 1
 
 
 def test_a_generated_empty_key_for_an_account_of_the_profile_is_refused(tmp_path):
     """A generated request is one that the property tests draw. The suite does not look for the keys that they register.
 
-    So if the service made a key for an empty one, the key would stay. The door refuses such a request.
+    So if the service made a key for an empty one, the key would stay. The run refuses such a request.
     """
-    door = GuardedDoor(tmp_path)
-    door.client = door.client.of_generator("registerPixKey")  # its requests count as generated
+    run = RunWithoutNetwork(tmp_path)
+    run.client = run.client.of_generator("registerPixKey")  # its requests count as generated
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        send(door, "registerPixKey", OWN_ACCOUNT, registration("", "RANDOM"))
+        send(run, "registerPixKey", OWN_ACCOUNT, registration("", "RANDOM"))
 
 
 def deletion_of(key, key_type="EMAIL"):
@@ -259,49 +261,50 @@ def deletion_of(key, key_type="EMAIL"):
 def test_a_deletion_that_looks_as_the_profile_says_is_sent(key_type, tmp_path):
     """The profile (the settings of the run) may say how the body of a deletion looks, because the document does not.
 
-    The door sends such a body with a key that was made up. The texts beside the key may be empty.
+    The run sends such a body with a key that was made up. The texts beside the key may be empty.
     """
     template = {"key": {"value": "urn:{key}", "type": "{type}"}, "reason": "", "count": 1, "more": {}}
-    door = GuardedDoor(tmp_path, requests={"deletePixKey": {"json": template}})
-    send(door, "deletePixKey", OWN_ACCOUNT, filled_in(template, account=OWN_ACCOUNT, key=MADE_UP_KEY, type=key_type))
+    run = RunWithoutNetwork(tmp_path, requests={"deletePixKey": {"json": template}})
+    send(run, "deletePixKey", OWN_ACCOUNT, filled_in(template, account=OWN_ACCOUNT, key=MADE_UP_KEY, type=key_type))
 
-    assert len(door.sent_bodies) == 1
+    assert len(run.sent_bodies) == 1
 
 
 def test_a_random_key_that_the_run_registered_may_be_deleted(tmp_path):
-    """The service makes a RANDOM key, so it is neither in the profile nor made up by the suite.
+    """The service makes a RANDOM key, so it is neither in the profile (the settings of the run) nor made up by the
+    suite.
 
-    The run has learned the value of its own RANDOM key, so the door sends the deletion.
+    The run has learned the value of its own RANDOM key, so the run sends the deletion.
     """
-    door = GuardedDoor(tmp_path)
-    keys, value_made_by_service = door.keys, str(uuid4())
-    registered = send(door, "registerPixKey", OWN_ACCOUNT, registration("", "RANDOM"), valid=True)
+    run = RunWithoutNetwork(tmp_path)
+    keys, value_made_by_service = run.keys, str(uuid4())
+    registered = send(run, "registerPixKey", OWN_ACCOUNT, registration("", "RANDOM"), valid=True)
     keys.learn_value(keys.key_of(registered), value_made_by_service)
-    send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(value_made_by_service, "RANDOM"))
+    send(run, "deletePixKey", OWN_ACCOUNT, deletion_of(value_made_by_service, "RANDOM"))
     number_of_registrations, number_of_deletions = 1, 1
 
-    assert len(door.sent_bodies) == number_of_registrations + number_of_deletions
+    assert len(run.sent_bodies) == number_of_registrations + number_of_deletions
 
 
 def test_a_random_key_that_an_earlier_run_left_may_be_deleted(tmp_path):
-    """The key record (a file that runs leave for later ones) has the value of the key, so the door sends the deletion."""
-    door, value_in_record = GuardedDoor(tmp_path), str(uuid4())
-    door.keys._record = SimpleNamespace(
+    """The key record (a file that runs leave for later ones) has the value of the key, so the run sends the deletion."""
+    run, value_in_record = RunWithoutNetwork(tmp_path), str(uuid4())
+    run.keys._record = SimpleNamespace(
         events_of_made_up_keys=lambda: [{"type": "RANDOM", "key": value_in_record}],
         note=lambda *_, **__: 0,
     )
-    send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(value_in_record, "RANDOM"))
+    send(run, "deletePixKey", OWN_ACCOUNT, deletion_of(value_in_record, "RANDOM"))
 
-    assert len(door.sent_bodies) == 1
+    assert len(run.sent_bodies) == 1
 
 
 def test_a_random_key_of_which_nobody_knows_is_not_deleted(tmp_path):
-    """The door, through which every request goes, refuses to delete a RANDOM key that no run registered."""
-    door = GuardedDoor(tmp_path)
+    """The run refuses to delete a RANDOM key that no run registered."""
+    run = RunWithoutNetwork(tmp_path)
     with pytest.raises(ForbiddenError):
-        send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(str(uuid4()), "RANDOM"))
+        send(run, "deletePixKey", OWN_ACCOUNT, deletion_of(str(uuid4()), "RANDOM"))
 
-    assert door.sent_bodies == []
+    assert run.sent_bodies == []
 
 
 DELETION_WITHOUT_A_KEY = {"account": "{account}", "what": "key"}
@@ -310,31 +313,31 @@ DELETION_WITHOUT_A_KEY = {"account": "{account}", "what": "key"}
 
 def test_a_deletion_without_a_key_is_sent_if_the_profile_has_such_a_body(tmp_path):
     """The service has one key for each account. So in the profile (the settings of the run) a deletion names no key."""
-    door = GuardedDoor(tmp_path, requests={"deletePixKey": {"json": DELETION_WITHOUT_A_KEY}})
-    send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION_WITHOUT_A_KEY, "account": OWN_ACCOUNT})
+    run = RunWithoutNetwork(tmp_path, requests={"deletePixKey": {"json": DELETION_WITHOUT_A_KEY}})
+    send(run, "deletePixKey", OWN_ACCOUNT, {**DELETION_WITHOUT_A_KEY, "account": OWN_ACCOUNT})
 
-    assert len(door.sent_bodies) == 1
+    assert len(run.sent_bodies) == 1
 
 
 def test_a_generated_deletion_without_a_key_is_refused(tmp_path):
     """A generated request is one that the property tests draw. It must not delete what nobody registered for it.
 
-    So the door refuses it, although it has the body that the profile (the settings of the run) has for deletions.
+    So the run refuses it, although it has the body that the profile (the settings of the run) has for deletions.
     """
-    door = GuardedDoor(tmp_path, requests={"deletePixKey": {"json": DELETION_WITHOUT_A_KEY}})
-    door.client = door.client.of_generator("deletePixKey")  # its requests count as generated
+    run = RunWithoutNetwork(tmp_path, requests={"deletePixKey": {"json": DELETION_WITHOUT_A_KEY}})
+    run.client = run.client.of_generator("deletePixKey")  # its requests count as generated
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION_WITHOUT_A_KEY, "account": OWN_ACCOUNT})
+        send(run, "deletePixKey", OWN_ACCOUNT, {**DELETION_WITHOUT_A_KEY, "account": OWN_ACCOUNT})
 
-    assert door.sent_bodies == []
+    assert run.sent_bodies == []
 
 
 def test_a_deletion_that_names_only_the_account_is_refused(tmp_path):
-    """The door refuses a deletion that names the account and no key, because a lenient service may delete all its keys."""
-    door = GuardedDoor(tmp_path)
+    """The run refuses a deletion that names the account and no key, because a lenient service may delete all its keys."""
+    run = RunWithoutNetwork(tmp_path)
 
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        send(door, "deletePixKey", OWN_ACCOUNT, {"accountId": OWN_ACCOUNT})
+        send(run, "deletePixKey", OWN_ACCOUNT, {"accountId": OWN_ACCOUNT})
 
 
 @pytest.mark.parametrize(
@@ -345,7 +348,7 @@ def test_a_deletion_that_names_only_the_account_is_refused(tmp_path):
 def test_a_value_of_somebody_in_the_tables_of_the_suite_ends_the_run(table, entry, tmp_path, monkeypatch):
     """The suite has tables of invalid values, which must name nobody. Here an entry is somebody's e-mail address.
 
-    The door, through which every request goes, refuses the request, and the run stops. Nothing with the address is sent.
+    The run refuses the request, and stops. Nothing with the address is sent.
     """
     monkeypatch.setitem(getattr(invalid, table), entry, "somebody@example.com")
     bank = FakeBank()
@@ -361,23 +364,23 @@ def test_a_value_of_somebody_in_the_tables_of_the_suite_ends_the_run(table, entr
 def test_a_key_that_is_the_prefix_of_the_suite_may_be_deleted_after_its_registration(tmp_path):
     """Each key that the suite makes up begins with the same prefix (pixconf-). A service may cut a key to that.
 
-    Here the run registers the prefix itself, which has the same effect. The door permits that only for a made-up account.
-    If the own account has the key afterwards, nobody but this run made it, so the run may delete it there.
+    Here the run registers the prefix itself, which has the same effect. The run permits that only for a made-up
+    account. If the own account has the key afterwards, nobody but this run made it, so the run may delete it there.
     """
     prefix = "pixconf-"
-    door = GuardedDoor(tmp_path)
-    send(door, "registerPixKey", MADE_UP_ACCOUNT, registration(prefix, account=MADE_UP_ACCOUNT))
-    send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(prefix))
+    run = RunWithoutNetwork(tmp_path)
+    send(run, "registerPixKey", MADE_UP_ACCOUNT, registration(prefix, account=MADE_UP_ACCOUNT))
+    send(run, "deletePixKey", OWN_ACCOUNT, deletion_of(prefix))
     number_of_registrations, number_of_deletions = 1, 1
 
     assert prefix == SYNTHETIC_PREFIX
-    assert len(door.sent_bodies) == number_of_registrations + number_of_deletions
+    assert len(run.sent_bodies) == number_of_registrations + number_of_deletions
 
 
 def test_the_prefix_of_the_suite_alone_is_not_deleted_as_a_key_that_nobody_registered(tmp_path):
     """Each key that the suite makes up begins with the same prefix, so a lenient service may delete all of them."""
-    door = GuardedDoor(tmp_path)
+    run = RunWithoutNetwork(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(SYNTHETIC_PREFIX))
+        send(run, "deletePixKey", OWN_ACCOUNT, deletion_of(SYNTHETIC_PREFIX))
 
-    assert door.sent_bodies == []
+    assert run.sent_bodies == []

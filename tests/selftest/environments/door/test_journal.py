@@ -67,7 +67,9 @@ def test_the_journal_does_not_show_the_codes(tmp_path):
 
 
 def test_only_the_owner_can_read_the_files_of_the_journal(tmp_path):
-    """The journal, the key that signs it, and the file with the number of its lines have no permission for others (0o077)."""
+    """The journal, the key that signs it, and the file with the number of its lines have no permission for others
+    (0o077).
+    """
     journal = staging_journal(tmp_path)
     journal.write(CODE, "sent")
     permissions_of_others = {file.name: stat.S_IMODE(file.stat().st_mode) & 0o077 for file in tmp_path.iterdir()}
@@ -95,10 +97,10 @@ def test_a_later_run_reads_the_last_event_of_each_code(tmp_path):
 
 
 def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(tmp_path):
-    """A line is written before the number of lines, so a killed run may leave one line more than the number says.
+    """The journal has a line for each event of a transaction code, and another file has the number of lines.
 
-    It may also leave the beginning of a line. That is cut off at the next write, because nothing was sent for it. The
-    journal finds no fault in that.
+    A line is written before the number, so a killed run may leave one line more than the number says. It may also leave
+    the beginning of a line, which is cut off at the next write, because nothing was sent for it. Both are no fault.
     """
     journal = staging_journal(tmp_path)
     journal.write(CODE, "sent")
@@ -136,7 +138,7 @@ def test_a_code_is_not_sent_again_with_another_profile_address_or_spelling(
     address_of_later_run, spelling, service, tmp_path
 ):
     """One run executes a transaction code at http://bank.example, and tries it in another spelling. A later run has
-    another profile and address. Both reach the service through a proxy, so the addresses need not exist.
+    other settings and another address. Both reach the service through a proxy, so the addresses need not exist.
 
     The service gets the code once. The journal (a file of the codes that were sent) finds its entry by a digest of the
     code alone, without letter case and width of letters, because a service may ignore both.
@@ -217,8 +219,9 @@ COUNT_FAULT = "journal.count is missing, edited, or not signed with the key of t
     ],
 )
 def test_no_code_of_the_profile_is_sent_after_an_accident(do_damage, fault, service, tmp_path):
-    """The journal (a file of the transaction codes that runs sent) is damaged after a run that sent two codes, for example
-    because somebody deletes or edits it, or restores an older copy, which lacks the last line. It has seven lines before.
+    """The journal (a file of the transaction codes that runs sent) is damaged after a run that sent two codes, for
+    example because somebody deletes or edits it, or restores an older copy, which lacks the last line. It has seven
+    lines before.
 
     A third code, of which the damaged journal says nothing, may have been sent before the damage. So a later run does
     not send it, with the valid token or without one. The message says that no code of the profile (the settings of the
@@ -267,12 +270,15 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
 
 
 def message_if_others_can_write(folder):
-    """The message if others can write to the folder of the journal."""
+    """The message if others can write to the folder of the journal, the file of the codes that runs sent."""
     return f"transactions.codes are not sent: others can write to {folder}, which holds the journal: chmod go-w it"
 
 
 def test_no_journal_is_started_in_a_folder_that_others_can_write(service, tmp_path):
-    """The option --new-journal calls `start`, which is refused. The message says which permission to take away."""
+    """The option --new-journal calls `start`, which makes the journal, the file of the codes that runs sent.
+
+    If others can write to its folder, that is refused. The message says which permission to take away.
+    """
     ManualRun(service, tmp_path).execute(OTHER_CODE)
     tmp_path.chmod(0o770)
 
@@ -306,7 +312,10 @@ def test_after_a_damage_the_codes_that_the_old_journal_names_are_not_sent_again(
 
 
 def test_no_journal_is_started_beside_one_that_can_be_read(service, tmp_path):
-    """The option --new-journal calls `start`. It is refused if the journal is not damaged, because it is needed."""
+    """The option --new-journal calls `start`, which makes the journal, the file of the codes that runs sent.
+
+    It is refused if there is a journal without a fault, because that journal says which codes must not be sent again.
+    """
     ManualRun(service, tmp_path).execute(CODE)
 
     with pytest.raises(JournalError, match="can be read: leave the option out"):
@@ -334,7 +343,9 @@ def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
 
 
 def test_a_sandbox_keeps_no_journal(tmp_path):
-    """On a sandbox (a test system) two runs send the same transaction code, and neither writes a journal."""
+    """On a sandbox (a test system) two runs send the same transaction code. Neither writes a journal, the file of the
+    codes that runs sent.
+    """
     bank, profile = FakeBank(), profile_of_sandbox(tmp_path)
     for _ in range(2):
         run_suite_in_memory(bank, profile, selected="executePix.document")
@@ -345,7 +356,9 @@ def test_a_sandbox_keeps_no_journal(tmp_path):
 
 
 def test_the_option_for_a_new_journal_is_refused_on_a_sandbox(tmp_path):
-    """A sandbox is a test system, whose codes may be sent again and again. So there is no journal to start."""
+    """A sandbox is a test system, whose codes may be sent again and again. So it needs no journal (the file of sent
+    codes).
+    """
     profile = profile_of_sandbox(tmp_path)
 
     with pytest.raises(ProfileError, match="a sandbox has no journal; leave it out"):
@@ -415,7 +428,8 @@ class _KilledError(Exception):
 def test_a_code_that_a_killed_run_sent_with_the_valid_token_is_not_sent_again(
     credential, codes_sent_later, service, tmp_path, monkeypatch
 ):
-    """A run is killed while it sends a transaction code. The journal says so, because it is written before the request.
+    """A run is killed while it sends a transaction code. The journal (the file of the codes that runs sent) has the
+    code, because it is written before the request is sent.
 
     If the code was sent with the valid token, money may have moved, so a later run does not send it. If it was sent
     with a wrong token or without one ("offered"), a later run may send it.
@@ -563,7 +577,8 @@ def test_a_refusal_that_says_done_is_a_success_if_only_this_request_can_have_exe
 
 @pytest.mark.parametrize("status", [200, 302, 400, 409, 500])
 def test_a_refusal_of_a_wrong_token_that_says_done_is_a_success(status):
-    """The run prepared a code and sends it with a wrong token. The envelope refuses (code 17), but its result says DONE.
+    """The run prepared a code and sends it with a wrong token. The envelope refuses (code 17), but its result says
+    DONE.
 
     So the service has executed the code although the token is wrong, and the money moved.
     """
@@ -623,7 +638,8 @@ def test_after_a_success_a_refusal_that_says_done_is_a_refusal(status):
 
 
 def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
-    """The journal is the file of the transaction codes that runs sent. No other process can lock it while a code is sent.
+    """The journal is the file of the transaction codes that runs sent. No other process can lock it while a code is
+    sent.
 
     So two runs at the same time take turns, whatever the token of the request. Afterwards the lock is free.
     """
@@ -654,8 +670,8 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
 def test_a_later_run_may_send_a_code_that_was_only_prepared_or_offered(service, tmp_path):
     """A code that was only prepared, or sent with a wrong token ("offered"), moved no money. A later run may send it.
 
-    A code that was executed is not sent again. If the service prepares the same code again, the journal still says that
-    it succeeded.
+    A code that was executed is not sent again. If the service prepares the same code again, the journal (the file of
+    the codes that runs sent) still says that the code succeeded.
     """
     journal = staging_journal(tmp_path)
     journal.start()
@@ -743,8 +759,8 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
     """One transaction code was executed, and another one was refused, because the token was wrong. Later runs know both
     codes from the journal, a file.
 
-    A run with the option --resend-code, which names both codes, sends only the refused one. A run without the option sends
-    neither.
+    A run with the option --resend-code, which names both codes, sends only the refused one. A run without the option
+    sends neither.
     """
     executed_code, refused_code = CODE, OTHER_CODE
     ManualRun(service, tmp_path).execute(executed_code)
@@ -767,7 +783,9 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
     ids=["a code that was executed", "a code that the profile does not have"],
 )
 def test_the_option_to_send_a_code_again_refuses_a_code_without_repeating_it(code, reason, service, tmp_path):
-    """--resend-code is for a code of the profile that was refused. The message does not show the code, which moves money."""
+    """--resend-code is for a code of the profile (the settings of the run) that was refused. The message does not show
+    the code, which moves money.
+    """
     profile = profile_of_bank(tmp_path, transactions={"codes": [CODE, OTHER_CODE]})
     start_journal(profile)
     ManualRun(service, tmp_path).execute(CODE)
@@ -791,7 +809,9 @@ def profile_with_journal_key_in_a_variable(folder, base_url):
 
 
 def test_without_its_key_no_journal_is_started(service, tmp_path):
-    """The profile says that the key of the journal is in a variable, and the variable is not set."""
+    """The profile (the settings of the run) says that the key of the journal is in a variable, and the variable is not
+    set.
+    """
     profile = load(str(profile_with_journal_key_in_a_variable(tmp_path, service.base_url)))
 
     with pytest.raises(ProfileError, match="PIX_JOURNAL_KEY is not set in the environment"):
@@ -800,8 +820,8 @@ def test_without_its_key_no_journal_is_started(service, tmp_path):
 
 @served_by(trouble.RefusesEveryExecution)
 def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, monkeypatch):
-    """--new-journal starts a journal, and the run sends the transaction code of the profile. The service notes that it got
-    the code, and refuses it.
+    """--new-journal starts a journal, and the run sends the transaction code of the profile (the settings of the run).
+    The service notes that it got the code, and refuses it.
 
     A second run with --resend-code sends it once more. The key of the journal is in a variable, as in a pipeline, so it
     is not written beside the journal.

@@ -15,7 +15,10 @@ OTHER_ADDRESS = "https://other.example"
 
 @pytest.fixture
 def open_record(tmp_path):
-    """A function that opens the key record as the run of this name does, for a service at this address."""
+    """A function that opens the key record (the file of the keys that runs registered).
+
+    It opens the file as the run of this name does, for a service at this address.
+    """
 
     def open_record_of_run(run="one", base_url="https://bank.example"):
         return KeyRecord(tmp_path / "keys.jsonl", DigestKey(tmp_path / "key"), "staging", run, base_url=base_url)
@@ -57,7 +60,8 @@ def test_a_key_that_is_gone_leaves_the_record(open_record):
 
 
 def test_a_key_of_the_profile_is_not_readable_in_the_record(open_record, tmp_path):
-    """The file has only a digest of a key of the profile and of its account, because both are personal.
+    """The file has only a digest of a key of the profile (the settings of the run) and of its account, because both are
+    personal.
 
     A key that the suite made up is readable, because nothing else could name it later.
     """
@@ -80,7 +84,8 @@ def test_only_the_owner_can_read_the_files_of_the_record(open_record, tmp_path):
 
 
 def test_a_record_belongs_to_an_address(open_record):
-    """A key was registered at one address. At another address the same key may be a customer's, so it has no state there.
+    """A key was registered at one address. At another address the same key may be a customer's, so it has no state
+    there.
 
     A run at the other address keeps the entry in the file, but the key is not among the keys that it may delete.
     """
@@ -135,8 +140,8 @@ def test_the_remaining_keys_are_only_those_that_were_made_up(open_record):
 
 
 def test_the_random_keys_of_a_run_share_an_entry(open_record):
-    """A service makes the value of a RANDOM key, which may stay unknown (None). The keys of unknown value of a run are one
-    entry.
+    """A service makes the value of a RANDOM key, which may stay unknown (None). The keys of unknown value of a run are
+    one entry.
 
     Here the run `one` notes two such keys, and the run `two` notes one. So there are two entries.
     """
@@ -148,7 +153,8 @@ def test_the_random_keys_of_a_run_share_an_entry(open_record):
 
 
 def test_a_run_removes_its_own_entry_of_random_keys_alone(open_record):
-    """Two runs have RANDOM keys of unknown value. The second run notes that its keys are gone; the entry of the first stays.
+    """Two runs have RANDOM keys of unknown value. The second run notes that its keys are gone; the entry of the first
+    stays.
 
     A record that is opened for no run ("") removes the entries of all runs, as `python -m environments cleanup` does.
     """
@@ -163,7 +169,10 @@ def test_a_run_removes_its_own_entry_of_random_keys_alone(open_record):
 
 
 def test_a_line_without_its_end_is_not_read(open_record, tmp_path):
-    """A line of the key record without its end is ignored: a run was killed while it wrote it, so nothing was sent for it."""
+    """The key record is a file with a line for each event. A line without its end is ignored.
+
+    The run was killed while it wrote the line, so it did not send the request that the line is about.
+    """
     open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
     whole_line = open_record().path.read_text()
     with (tmp_path / "keys.jsonl").open("a") as file:

@@ -118,7 +118,8 @@ def test_a_key_whose_registration_was_refused_is_refused(exchange):
 def test_a_key_whose_registration_was_neither_accepted_nor_refused_is_perhaps_registered(exchange):
     """MAYBE means that the answer does not say what the service did. It may register the key even later.
 
-    For example a gateway answers with 504 if the service behind it is too slow, but the service may have got the request.
+    For example a gateway answers with 504 if the service behind it is too slow, but the service may have got the
+    request.
     """
     assert state_after_registration(key_of_run(), exchange, KeyState.NOT_SENT, is_sandbox=False) is KeyState.MAYBE
 
@@ -434,9 +435,10 @@ def test_a_list_that_may_show_a_key_masked_changes_no_state(state, is_sandbox):
     ids=["not sent so far", "not sent so far, on a sandbox", "refused"],
 )
 def test_a_similar_text_in_a_list_before_its_registration_counts_as_the_key(state, is_sandbox, state_afterwards):
-    """A key of the profile that was not sent so far counts as there before the run if a list shows a similar text.
+    """A list shows a text that is similar to a key of the profile (the settings of the run), which was not sent so far.
 
-    Then it is not deleted. On a sandbox (a test system), and for a key that was sent, the similar text is another key.
+    The key then counts as there before the run, and is not deleted. On a sandbox (a test system), and for a key that
+    was sent, the similar text counts as another key.
     """
     assert state_after_list(key_of_run(state), SIMILAR_TEXT_IS_SHOWN, is_sandbox=is_sandbox) is state_afterwards
 
@@ -497,8 +499,8 @@ def test_at_the_end_a_key_that_was_refused_for_a_made_up_account_is_gone_if_no_l
     """A refused key is perhaps registered until a list lacks it. Nobody has a made-up account, so its own list does not
     exist.
 
-    A run that read no list at all (because it may not read) cannot find out more, so it trusts the refusal (GONE). If it
-    read lists, a service may have put the key into another account, and the key stays REFUSED.
+    A run that read no list at all (because it may not read) cannot find out more, so it trusts the refusal (GONE). If
+    it read lists, a service may have put the key into another account, and the key stays REFUSED.
     """
     assert state_at_the_end(key, was_any_list_read=was_any_list_read) is last_state
 
@@ -567,7 +569,8 @@ LIST_WITH_THE_KEY_AND_A_MASKED_ONE = list_that_shows("q***@bank.example", PROFIL
     "key", [REGISTERED_KEY, key_of_run(KeyState.MAYBE)], ids=["registered for sure", "perhaps registered"]
 )
 def test_off_a_sandbox_two_lists_must_show_that_the_run_registered_a_key_of_the_profile(key):
-    """A key of the profile (the settings of the run) belongs to a person. The run may delete it only if it registered it.
+    """A key of the profile (the settings of the run) belongs to a person. The run may delete it only if it registered
+    it.
 
     A complete list from before the run lacks the key, and the list of now shows it. Neither list hides characters, and
     the profile calls the key `disposable`. The target is not a sandbox (a test system).
@@ -585,7 +588,9 @@ def test_off_a_sandbox_two_lists_must_show_that_the_run_registered_a_key_of_the_
     ids=["not disposable", "there before the run", "of unknown value"],
 )
 def test_off_a_sandbox_some_keys_are_not_deleted_whatever_the_lists_show(key):
-    """The profile must call the key `disposable`, the key must not be there before the run, and its value must be known."""
+    """The run may delete a key if its profile (its settings) calls the key `disposable`, if the key was not there
+    before the run, and if its value is known. Here one of the three does not hold.
+    """
     assert not profile_key_may_be_deleted(key, LIST_WITHOUT_THE_KEY, LIST_WITH_THE_KEY, is_sandbox=False)
 
 
@@ -595,7 +600,9 @@ def test_off_a_sandbox_some_keys_are_not_deleted_whatever_the_lists_show(key):
     ids=["it was not read", "it has more pages", "it hides characters of a key"],
 )
 def test_off_a_sandbox_the_list_before_the_run_must_exclude_the_key(list_before):
-    """A key of the profile is not deleted if it may have been there before the run. The list of now shows it."""
+    """A key of the profile (the settings of the run) is not deleted if it may have been there before the run. The list
+    of now shows it.
+    """
     assert not profile_key_may_be_deleted(REGISTERED_KEY, list_before, LIST_WITH_THE_KEY, is_sandbox=False)
 
 
@@ -605,7 +612,9 @@ def test_off_a_sandbox_the_list_before_the_run_must_exclude_the_key(list_before)
     ids=["it was not read", "it hides characters of a key", "it lacks the key"],
 )
 def test_off_a_sandbox_the_list_of_now_must_show_the_key(list_now):
-    """A key of the profile is not deleted if it may not be there any more. The list from before the run lacks it."""
+    """A key of the profile (the settings of the run) is not deleted if it may not be there any more. The list from
+    before the run lacks it.
+    """
     assert not profile_key_may_be_deleted(REGISTERED_KEY, LIST_WITHOUT_THE_KEY, list_now, is_sandbox=False)
 
 
@@ -631,8 +640,8 @@ def test_off_a_sandbox_the_list_of_now_must_show_the_key(list_now):
 def test_on_a_sandbox_a_registered_key_may_be_deleted_without_a_list(key, list_before, may_be_deleted):
     """On a sandbox (a test system) a key that is registered for sure may be deleted, although no list was read.
 
-    Any other key may be deleted only if a list from before the run lacks it. The key must be `disposable` in the profile,
-    and not there before the run.
+    Any other key may be deleted only if a list from before the run lacks it. The key must be `disposable` in the
+    profile (the settings of the run), and not there before the run.
     """
     assert profile_key_may_be_deleted(key, list_before, None, is_sandbox=True) is may_be_deleted
 

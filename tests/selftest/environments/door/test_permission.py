@@ -76,7 +76,8 @@ def test_a_request_without_permission_is_refused(method, url, reason):
     ],
 )
 def test_a_request_with_permission_is_not_refused(url, with_token):
-    """The profile allows reads and executions, so none of these requests raises ForbiddenError.
+    """The profile (the settings of the run) allows reads and executions, so none of these requests raises
+    ForbiddenError.
 
     Identifiers with the prefix of the suite (SYNTHETIC_PREFIX) are made up and belong to nobody. Another spelling of a
     path may be sent without the token, to see if the service refuses it.

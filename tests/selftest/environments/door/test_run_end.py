@@ -162,7 +162,9 @@ def test_a_stopped_run_does_not_even_clean_up(manual_run):
 
 
 def test_a_later_run_may_send_a_code_that_a_stopped_run_did_not_send(manual_run):
-    """The execution comes after the run was stopped, so it is not sent, and the journal does not mention its code."""
+    """The execution comes after the run was stopped, so it is not sent. A later run may send its code, because the
+    journal (the file of the codes that were sent) does not have it.
+    """
     manual_run.door.run_end.stop()
     manual_run.execute(CODE)
 
@@ -202,8 +204,8 @@ def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(
 ):
     """An execution is not sent so far, because it waits. When the run is stopped, it stops waiting and is never sent.
 
-    It does not count as an execution, and a later run may send its code. The test knows that the execution waits as soon
-    as a method of the end of the run is called (`method_that_waits`).
+    It does not count as an execution, and a later run may send its code. The test knows that the execution waits as
+    soon as a method of the end of the run is called (`method_that_waits`).
     """
     one_request_in_10_000_seconds = 1 / 10_000
     manual_run = ManualRun(service, tmp_path, rate=one_request_in_10_000_seconds)
@@ -282,8 +284,8 @@ def test_in_the_last_minute_only_requests_that_clean_up_are_sent(
 def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
     """limits.requests is 40, and a twentieth of it (2) is reserved for requests that delete keys of the run.
 
-    So 38 requests are sent: one that prepares a transfer, because limits.transfers is 1, and 37 reads. The 39 preparations
-    that are not sent do not count. A request that cleans up is permitted afterwards.
+    So 38 requests are sent: one that prepares a transfer, because limits.transfers is 1, and 37 reads. The 39
+    preparations that are not sent do not count. A request that cleans up is permitted afterwards.
     """
     manual_run = ManualRun(service, tmp_path, requests=40, transfers=1)
     for _ in range(40):
@@ -346,7 +348,7 @@ def test_other_requests_for_keys_are_not_sent_at_the_end(operation, account, key
     ("operation", "key"), [("deletePixKey", PROFILE_KEY), ("listPixKeys", "")], ids=["a deletion of the key", "a list"]
 )
 def test_generated_requests_are_not_sent_at_the_end(operation, key, run_that_may_only_clean_up):
-    """A generated request is one that the property tests drew. It tests the service and does not clean up.
+    """A generated request is drawn at random, for a property test. It tests the service and does not clean up.
 
     So it is not sent, even if it names the key that the run registered.
     """

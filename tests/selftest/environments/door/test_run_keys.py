@@ -112,7 +112,8 @@ class History:
     def _send(self, operation, method, account, sent, answered, status, **changes):
         """Give `keys` a request with the body `sent`, and its answer with the body `answered`.
 
-        In a run the request is sent inside the block of `recording`, which writes to the key record before and after it.
+        In a run the request is sent inside the block of `recording`, which writes to the key record before and after
+        it.
         """
         self.number_of_last_request += 1
         url = f"http://127.0.0.1/v1/pix/keys/{account}"
@@ -168,7 +169,10 @@ def record(tmp_path):
 
 @pytest.fixture
 def history(record):
-    """The keys of a run with an empty key record. `history.register(key)` and the like add one exchange each."""
+    """The history of a run, to which a test adds one request with its answer after the other: `history.register(key)`.
+
+    Its key record is empty: the file from which later runs know the keys of this run.
+    """
     return History(record, profile_keys=PROFILE_KEYS)
 
 
@@ -218,7 +222,8 @@ def test_a_list_of_another_account_does_not_show_that_a_refused_key_is_not_regis
 
 
 def test_a_list_that_is_read_beside_another_request_is_not_used():
-    """A list is read while another request is on its way. It lacks a key that was refused, and a key from before the run.
+    """A list is read while another request is on its way. It lacks a key that was refused, and a key from before the
+    run.
 
     It may be older than the effect of the other request. So the refused key stays perhaps registered, and the older key
     still counts as one from before the run.
@@ -234,8 +239,8 @@ def test_a_list_that_is_read_beside_another_request_is_not_used():
 
 
 def test_a_disposable_key_that_was_not_there_before_may_be_deleted():
-    """The run may delete a key of its profile if the list before its registration lacks the key, and a later one shows
-    it.
+    """The run may delete a key of its profile (its settings) if the list before its registration lacks the key, and a
+    later list shows it.
 
     The profile also says that the key is `disposable`. The key of the customer makes no difference.
     """
@@ -278,8 +283,8 @@ MASKED_PROFILE_KEY = "qa***@bank.example"
     ],
 )
 def test_a_key_of_the_profile_is_not_deleted_if_lists_leave_a_doubt(history):
-    """The run deletes a key of its profile only if a list before and a list afterwards show that this run registered
-    it.
+    """The run deletes a key of its profile (its settings) only if a list before and a list afterwards show that this
+    run registered the key.
 
     Each case is such a history of lists with one doubt. If in doubt, the key may have belonged to somebody before.
     """
@@ -452,8 +457,8 @@ def test_a_deleted_key_leaves_the_record(history):
 def test_a_key_of_the_profile_is_recorded_as_registered_only_if_a_list_before_lacked_it(
     was_a_list_read, event, history
 ):
-    """A later run deletes a key of the profile if the key record (a file) calls it registered, and not if it says
-    perhaps.
+    """A later run deletes a key of the profile (the settings of the run) if the key record (a file) calls it
+    registered, and not if it says perhaps.
 
     Without a list from before the registration the key may have been there already, so the record says perhaps (MAYBE).
     """
@@ -483,7 +488,7 @@ def test_a_key_that_was_there_before_the_run_is_not_recorded(history):
 def test_without_a_key_record_a_run_still_knows_its_keys():
     """The embedded sandbox (a test system inside the run) has no key record (a file for later runs).
 
-    The run knows the keys of its profile that have a value, and the key that it registered.
+    The run knows the keys of its profile (the settings of the run) that have a value, and the key that it registered.
     """
     history = History(None, profile_keys=PROFILE_KEYS).list_is_empty().register(MADE_UP_KEY)
 
@@ -492,9 +497,10 @@ def test_without_a_key_record_a_run_still_knows_its_keys():
 
 
 def test_random_keys_of_unknown_value_share_a_line_of_the_record(history):
-    """A service makes the value of a RANDOM key. Until it is known, two such keys share a line of the key record.
+    """A service makes the value of a RANDOM key. Until it is known, two such keys share a line of the key record (a
+    file).
 
-    When the value of the first one is learned, that key gets a line of its own.
+    When the value of the first key is learned, that key gets a line of its own.
     """
     history.list_is_empty().register("", key_type="RANDOM").register("", key_type="RANDOM")
     values_before = history.values_in_record
@@ -541,7 +547,11 @@ def test_a_key_of_the_profile_anywhere_in_a_body_counts_as_registered(body, hist
 
 
 def test_a_json_number_can_be_a_key_of_the_profile(history):
-    """The digits of the number in the body are compared with the text of the key in the profile."""
+    """A registration names its key as a JSON number. Its digits are those of a key of the profile (the settings of the
+    run).
+
+    So the run has to clean that key up.
+    """
     history.list_is_empty().register(int(PROFILE_CPF), key_type="CPF")
 
     assert history.states_to_clean_up == {PROFILE_CPF: KeyState.REGISTERED}
@@ -600,7 +610,8 @@ def test_a_key_of_the_profile_is_reported_with_its_type_and_place_only(history):
 
 
 def test_keys_of_the_profile_are_listed_before_made_up_keys(history):
-    """The profile has an e-mail key, and then a CPF. The run registers a made-up key, the CPF and the e-mail key.
+    """The profile (the settings of the run) has an e-mail key, and then a CPF. The run registers a made-up key, the CPF
+    and the e-mail key.
 
     The keys to clean up are in the order of the profile, in whatever order they were registered.
     """
@@ -610,7 +621,8 @@ def test_keys_of_the_profile_are_listed_before_made_up_keys(history):
 
 
 def test_a_refusal_at_another_account_does_not_move_a_registered_key(history):
-    """A key of the profile is registered at one account, and its registration at another account is refused.
+    """A key of the profile (the settings of the run) is registered at one account, and its registration at another
+    account is refused.
 
     It is to be cleaned up at the first account.
     """
@@ -620,7 +632,8 @@ def test_a_refusal_at_another_account_does_not_move_a_registered_key(history):
 
 
 def test_a_deleted_key_is_cleaned_up_at_the_account_of_its_next_registration(history):
-    """A key of the profile is registered at one account, deleted, and then registered at another account.
+    """A key of the profile (the settings of the run) is registered at one account, deleted, and then registered at
+    another account.
 
     The list of keys is empty before, so the run knows that it registered the key itself and may delete it at its end.
     """
@@ -646,8 +659,8 @@ def request_for_keys(operation, method="GET", account=ACCOUNT, sent=None):
 def test_a_request_cleans_up_if_it_deletes_or_lists_a_key_that_the_run_registered(sending, history):
     """Some requests of a run are reserved for cleaning up at its end. `helps_to_clean_up` tells which requests do that.
 
-    Such are the deletion of a key that the run registered, and a list of its account. Before the run registered a key, no
-    request cleans up.
+    Such are the deletion of a key that the run registered, and a list of its account. Before the run registered a key,
+    no request cleans up.
     """
     cleaned_up_before = history.keys.helps_to_clean_up(sending)
     history.list_is_empty().register("", key_type="RANDOM").register(MADE_UP_KEY)
@@ -700,7 +713,8 @@ def test_a_key_that_was_there_before_stays_so_after_the_run_registers_it(history
 
 
 def test_a_key_that_the_run_registered_before_the_first_list_was_not_there_before():
-    """The profile has no keys, so the run reads its first list only after it registered a key. The list shows that key.
+    """The profile (the settings of the run) has no keys, so the run reads its first list only after it registered a
+    key. The list shows that key.
 
     It may be deleted, because the run knows that it registered the key itself.
     """
@@ -770,8 +784,8 @@ def test_a_key_is_perhaps_registered_by_the_run_unless_its_registration_was_refu
 
 
 def test_a_later_run_knows_the_keys_that_earlier_runs_left(history):
-    """`keys_of_runs` gives the keys that this run sent or an earlier one left in the key record, if their value is
-    known.
+    """An earlier run leaves its keys in the key record, a file. `keys_of_runs` gives these keys and those that this run
+    sent, if their value is known.
 
     The earlier run left a made-up key, and a RANDOM key of unknown value, which is not given.
     """
@@ -786,7 +800,8 @@ def test_a_later_run_knows_the_keys_that_earlier_runs_left(history):
 def test_a_deleted_key_that_a_list_still_shows_is_reported(history):
     """The deletion of the key succeeded, but a later list shows the key again: perhaps another key was deleted.
 
-    `deletions_still_listed` gives such deletions. The key is not free, and stays in the key record as registered.
+    `deletions_still_listed` gives such deletions. The key does not count as free, and stays in the key record (a file
+    for later runs) as registered.
     """
     deletion = answer("deletePixKey", {}, sent={"pixKey": MADE_UP_KEY})
     deletion_of_other_key = answer("deletePixKey", {}, sent={"pixKey": CUSTOMER_KEY})
@@ -799,7 +814,9 @@ def test_a_deleted_key_that_a_list_still_shows_is_reported(history):
 
 
 def test_a_deleted_key_seems_free_until_a_list_shows_it(history):
-    """A key that seems free can be registered again. After its deletion succeeded, and until a list shows it, it seems free."""
+    """A key that seems free can be registered again. After its deletion succeeded, and until a list shows it, it seems
+    free.
+    """
     history.list_is_empty().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY)
     deletion = answer("deletePixKey", {}, sent={"pixKey": MADE_UP_KEY})
 
@@ -887,7 +904,8 @@ def test_on_a_sandbox_the_list_of_any_account_is_enough_to_delete_a_key():
 
 
 def test_a_run_takes_over_a_key_that_an_earlier_run_registered(history):
-    """A key of the profile that was there before the run may be deleted if an earlier run registered it and left it.
+    """A key of the profile (the settings of the run) that was there before the run may be deleted if an earlier run
+    registered it and left it.
 
     The key record (a file) says that it was registered for sure, the profile calls it `disposable`, and the list before
     the run shows it. So the key counts as registered by this run.
@@ -918,8 +936,10 @@ def test_a_run_takes_over_a_key_that_an_earlier_run_registered(history):
 def test_a_key_that_may_be_that_of_a_person_is_not_taken_over(
     key_of_profile, events_of_earlier_run, listed_key, history
 ):
-    """A run takes over a key of an earlier run if the key record (a file) says that it was registered for sure, if the
-    profile calls it `disposable`, and if the list before the run shows it. Here one of the three does not hold.
+    """A run takes over a key of an earlier run if three things hold. Here one of them does not hold.
+
+    The key record (a file) says that the key was registered for sure. The profile (the settings of the run) calls it
+    `disposable`, and the list before the run shows it.
     """
     for event in events_of_earlier_run:
         history.record.note(ACCOUNT, key_of_profile.type, key_of_profile.key, event, ours=False)
@@ -931,7 +951,8 @@ def test_a_key_that_may_be_that_of_a_person_is_not_taken_over(
 
 
 def test_without_a_key_record_no_key_of_an_earlier_run_is_taken_over():
-    """A list before the run shows a key of the profile. Only a key record (a file) could say that an earlier run registered it.
+    """A list before the run shows a key of the profile (the settings of the run). Only a key record (a file) could say
+    that an earlier run registered it.
 
     Without the record the key may be somebody's, so it does not count as registered by a run.
     """
@@ -941,8 +962,10 @@ def test_without_a_key_record_no_key_of_an_earlier_run_is_taken_over():
 
 
 def test_a_key_is_not_taken_over_without_a_list_before_the_run(history):
-    """The key record says that an earlier run registered the key. Without a list it may be at another account by
-    now."""
+    """A run takes over a key of an earlier run if the key record (a file) and the list before the run have the key.
+
+    Here no list was read, so the key may be at another account by now.
+    """
     history.record.note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
 
     assert not history.keys.count_as_registered_if_recorded(DISPOSABLE_EMAIL)
@@ -1020,7 +1043,8 @@ def test_a_new_listed_key_is_the_random_key_of_the_run_only_if_nobody_else_regis
     """A new key in a second list is the RANDOM key of the run only if nobody else registers keys at the account
     meanwhile.
 
-    A RANDOM entry in the profile that is `disposable` says so. On a sandbox (a test system) it is always assumed.
+    A RANDOM entry in the profile (the settings of the run) that is `disposable` says so. On a sandbox (a test system)
+    it is always assumed.
     """
     assert Keys(profile_keys, is_sandbox=is_sandbox).new_listed_key_is_of_run is is_key_of_run
 
@@ -1046,8 +1070,8 @@ def test_a_list_that_was_not_requested_as_documented_is_not_used(credential, que
 def test_a_key_that_the_service_registers_at_another_account_is_to_be_cleaned_up_there(history):
     """A service may register a key at another account than the request named. Then the run has to delete it there, too.
 
-    Here a made-up key is registered for a made-up account. Afterwards two lists of an account of the profile show it,
-    and the list from before the run lacked it. So it is perhaps registered (MAYBE) there.
+    Here a made-up key is registered for a made-up account. Afterwards two lists of an account of the profile (the
+    settings of the run) show it, and the list from before the run lacked it. So it is perhaps registered (MAYBE) there.
     """
     history.list_is_empty().list_is_empty(account=OTHER_ACCOUNT).begin_run()
     history.register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
@@ -1110,7 +1134,8 @@ def test_only_a_made_up_key_is_cleaned_up_at_an_account_where_it_was_not_registe
 def test_a_refused_key_of_a_made_up_account_is_gone_if_a_list_lacks_it(
     account_of_list, listed_keys, status_of_registration, is_gone, history
 ):
-    """A made-up account has no list. So the list of an account of the profile tells whether its refused key was stored.
+    """A made-up account has no list. So the list of an account of the profile (the settings of the run) tells whether
+    its refused key was stored.
 
     A key that is gone need not be cleaned up. The key is not gone if the list may show it masked, if the list is of an
     account outside the profile, or if the service did not clearly refuse the key.
@@ -1142,7 +1167,8 @@ def test_a_key_of_the_profile_was_there_before_if_any_account_showed_it(history)
     "listed_key", [CUSTOMER_KEY, MADE_UP_KEY], ids=["a key from before the run", "a key that the run sent"]
 )
 def test_a_refused_random_key_is_gone_if_the_list_has_no_new_key(listed_key, history):
-    """A RANDOM key was refused, so nobody knows its value (None). The list of its account shows only a key that is known.
+    """A RANDOM key was refused, so nobody knows its value (None). The list of its account shows only a key that is
+    known.
 
     So the service has made no key, and there is no key of unknown value to clean up.
     """
@@ -1193,7 +1219,9 @@ def test_a_new_key_in_a_list_after_the_first_of_two_registrations_may_be_the_key
 
 
 def test_without_a_list_before_the_run_a_refused_random_key_may_be_registered():
-    """A list after the refusal shows no keys. But no list was read before the run, so nobody can tell which keys are new."""
+    """A list after the refusal shows no keys. But no list was read before the run, so nobody can tell which keys are
+    new.
+    """
     history = History(profile_keys=PROFILE_KEYS)
     history.begin_run().register("", key_type="RANDOM", status=400).list_is_empty()
 
@@ -1215,10 +1243,11 @@ def test_the_list_of_another_account_is_no_evidence_about_a_key_of_the_profile(l
 
 
 def test_a_similar_text_in_a_list_may_be_a_key_of_the_profile(history):
-    """The registration of a key of the profile succeeded. A list shows a text that contains the key, such as "x-a@b.example".
+    """The registration of a key of the profile (the settings of the run) succeeded. A list shows a text that contains
+    the key, such as "x-a@b.example".
 
-    That may be the key, so the key counts as listed (`was_listed`). A later list shows nothing, so a list has lacked the
-    key although it was accepted (`was_absent_after_acceptance`).
+    That may be the key, so the key counts as listed (`was_listed`). A later list shows nothing, so a list has lacked
+    the key although it was accepted (`was_absent_after_acceptance`).
     """
     history.list_is_empty().register(PROFILE_KEY)
     [key] = history.keys_to_clean_up
@@ -1308,11 +1337,10 @@ def test_a_deletion_does_not_prove_that_an_unclear_registration_comes_to_nothing
 def test_a_key_of_a_run_elsewhere_in_a_list_shows_that_key_at_is_wrong(
     member_before, member_now, shows_that_key_at_is_wrong
 ):
-    """`key_at` says in the profile where a list has its keys: here at /data/keys/*/pixKey.
+    """`key_at` says in the profile (the settings of the run) where a list has its keys: here at /data/keys/*/pixKey.
 
-    But the list has the text "EMAIL" there, and a text in another member, such as
-    `{"keys": [{"pixKey": "EMAIL"}], "address": "pixconf-1@example.com"}`. If that text is a key of a run, `key_at` is
-    wrong.
+    But the list has the text "EMAIL" there, and another text in the member `address`. If that text is a key of a run,
+    `key_at` is wrong.
     """
     history = History(key_at="/data/keys/*/pixKey").list_shows("EMAIL", address=member_before).begin_run()
     history.register(MADE_UP_KEY).list_shows("EMAIL", address=member_now)
@@ -1356,8 +1384,8 @@ def test_a_made_up_key_that_the_service_cut_is_added_once(history):
 def test_a_text_that_was_listed_before_the_run_is_no_cut_key_of_the_run(history):
     """A text that a list showed before the run is never deleted, even if it is the beginning of a key of the run.
 
-    A service may cut a key when it stores it, and `add_changed_keys` looks for such texts. But this text was there before.
-    A customer's key, which is unlike the key of the run, is not taken for a cut key, either.
+    A service may cut a key when it stores it, and `add_changed_keys` looks for such texts. But this text was there
+    before. A customer's key, which is unlike the key of the run, is not taken for a cut key, either.
     """
     history.list_shows(CUT_KEY).begin_run().register(MADE_UP_KEY).list_shows(CUT_KEY, MADE_UP_KEY, CUSTOMER_KEY)
     history.keys.add_changed_keys(ACCOUNT)
@@ -1378,7 +1406,7 @@ def test_a_text_that_was_listed_before_the_run_is_no_cut_key_of_the_run(history)
 def test_lists_count_as_from_before_the_run_until_it_may_have_changed_a_key_of_somebody(history, begins_changes):
     """A list counts as one from before the run until the run may have changed a key that belongs to somebody.
 
-    A deletion and the registration of a key of the profile may change such keys. The registration of a made-up key does
-    not.
+    A deletion and the registration of a key of the profile (the settings of the run) may change such keys. The
+    registration of a made-up key does not.
     """
     assert history.keys.lists.run_may_have_changed_keys is begins_changes

@@ -263,8 +263,8 @@ class NotesConnections(SocketService):
 def test_the_requests_of_a_thread_go_over_one_connection(service, tmp_path):
     """Two threads ask ten times for the balance of an account, each for another account. A thread keeps its connection.
 
-    Before a thread sends its next request, both threads have their answers. So both connections are free, and each thread
-    could take the connection of the other one.
+    Before a thread sends its next request, both threads have their answers. So both connections are free, and each
+    thread could take the connection of the other one.
     """
     client = ManualRun(service, tmp_path, parallel=2).client
     both_are_answered = threading.Barrier(2)

@@ -161,7 +161,9 @@ def test_a_token_that_cannot_be_renewed_has_expired(next_token, number_of_notes)
 @pytest.mark.parametrize("next_token", [FIRST_TOKEN, None], ids=["the same token is fetched", "fetching fails"])
 @pytest.mark.parametrize("credential", ["valid", "no header"], ids=["with the token", "without a token"])
 def test_nothing_is_sent_after_the_token_expired(credential, next_token):
-    """The token expired, and no other one can be fetched. A request with the token, or without one, is refused by the run."""
+    """The token expired, and no other one can be fetched. A request with the token, or without one, is refused by the
+    run.
+    """
     token = WatchedToken(next_token=next_token)
     token.receive(200)
     token.receive(401)
@@ -222,12 +224,13 @@ def test_the_answer_of_a_gateway_to_a_check_of_the_token_does_not_end_the_run(st
 
 
 def test_refusals_after_the_last_success_do_not_count_if_the_token_expired():
-    """The token expired at some moment between the last success (exchange 2) and the refusal that shows it (exchange 6).
+    """The token expired at some moment between the last success (exchange 2) and the refusal that shows it (exchange
+    6).
 
     Nobody knows which refusals since then the expired token has caused, so none of them counts: neither those before
     (3, 4), nor those after it (11), nor those of the last checks of the token (8 to 10). The first check (7) counts
-    nevertheless, because it is the proof that the token expired. So does an answer that is no refusal of the caller, such
-    as 400 (5).
+    nevertheless, because it is the proof that the token expired. So does an answer that is no refusal of the caller,
+    such as 400 (5).
     """
     token = WatchedToken(next_token=None)
     token.receive(401, credential="no header")  # exchange 1
@@ -259,7 +262,9 @@ def test_invalid_requests_that_are_refused_again_and_again_make_the_token_be_che
 
 
 def test_five_invalid_requests_that_are_refused_show_that_the_token_expired():
-    """In parts of a run all requests are invalid. After a success five of them get 401, and so do the checks of the token."""
+    """In parts of a run all requests are invalid. After a success five of them get 401, and so do the checks of the
+    token.
+    """
     token = WatchedToken(next_token=None)
     token.receive(200)
     for _ in range(5):
@@ -274,7 +279,8 @@ def test_five_invalid_requests_that_are_refused_show_that_the_token_expired():
     ids=["401 to one invalid request", "401 to a request without a token", "a gateway", "a server error"],
 )
 def test_the_token_is_not_checked_after_an_answer_that_may_have_another_cause(status, request_with_that_answer):
-    """A token is checked by sending a read again. That is not done after a refusal that says nothing of the valid token.
+    """A token is checked by sending a read again. That is not done after a refusal that says nothing of the valid
+    token.
 
     Such are one refusal of an invalid request, a refusal of a request without a token, and an error of the server.
     """

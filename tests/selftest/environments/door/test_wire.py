@@ -132,10 +132,11 @@ def tls_with_encrypted_key(certificates):
 
 
 def test_everything_goes_through_the_proxy_of_the_profile(certificates, tls_with_encrypted_key, tmp_path):
-    """A run goes through the proxy in its settings, which gets a CONNECT and nothing else. The service gets the request.
+    """A run goes through the proxy in its settings, which gets a CONNECT and nothing else. The service gets the
+    request.
 
-    The variable HTTPS_PROXY is not read; here it has an address at which nothing listens. The client key has a passphrase,
-    which is nowhere in the files and the output of the run.
+    The variable HTTPS_PROXY is not read; here it has an address at which nothing listens. The client key has a
+    passphrase, which is nowhere in the files and the output of the run.
     """
     with SpeaksTls(certificates) as service, Proxy() as proxy:
         profile = write_profile(tmp_path, service.base_url, tls=tls_with_encrypted_key, proxy=proxy.base_url)
@@ -167,7 +168,7 @@ def test_a_wrong_passphrase_of_the_client_key_is_a_mistake_in_the_profile(tls_wi
 
 
 def test_a_file_without_a_certificate_is_a_mistake_in_the_profile(certificates):
-    """The profile names a file of trusted authorities in `tls.ca_bundle`. It has no certificate in it."""
+    """The profile (the settings of the run) names a file of trusted authorities in `tls.ca_bundle`. The file has none."""
     certificates.ca_bundle.write_text("no certificate")
 
     with pytest.raises(ProfileError, match=r"^tls.ca_bundle: no certificate of an authority in PEM$"):

@@ -39,7 +39,8 @@ class NoName(BlankBeforeColon):
 
 @served_by(BlankBeforeColon, TabBeforeColon)
 def test_a_blank_before_the_colon_of_a_header_does_not_belong_to_its_name(service, manual_run):
-    """The service writes `X-FRAME-OPTIONS : SAMEORIGIN` as its first header, which the HTTP library alone would not read.
+    """The service writes `X-FRAME-OPTIONS : SAMEORIGIN` as its first header, which the HTTP library alone would not
+    read.
 
     The door reads that header and those after it.
     """
@@ -72,7 +73,8 @@ def test_a_header_line_without_a_name_and_a_colon_is_a_limit_of_the_suite(servic
     ids=["a blank before a colon: the run passes", "a line that is no header: the run is incomplete"],
 )
 def test_an_unusual_header_line_is_no_failure_and_no_warning(service, exit_status, tmp_path):
-    """A service may write a blank before the colon of a header. The suite can read such an answer, so the run passes (0).
+    """A service may write a blank before the colon of a header. The suite can read such an answer, so the run passes
+    (0).
 
     It cannot read an answer with a line that is no header. So its requirements are left undecided, and the run is
     incomplete (exit status 6).

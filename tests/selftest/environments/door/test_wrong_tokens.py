@@ -74,7 +74,8 @@ def test_a_wrong_token_in_base64_decodes_to_other_bytes_than_the_right_one(lengt
 
 
 def test_a_wrong_hexadecimal_token_is_another_number():
-    """The valid token is a hexadecimal number. A service may read a wrong one only up to the first character that is no digit.
+    """The valid token is a hexadecimal number. A service may read a wrong one only up to the first character that is no
+    digit.
 
     Even then it gets another number.
     """
@@ -108,7 +109,9 @@ def test_a_form_for_signed_tokens_becomes_the_usual_wrong_token_if_the_token_is_
 
 
 def test_an_unknown_form_is_a_key_error():
-    """A form says how a wrong token is made. Its name comes from the suite alone, so an unknown one is a programming mistake."""
+    """A form says how a wrong token is made. Its name comes from the suite alone, so an unknown one is a programming
+    mistake.
+    """
     with pytest.raises(KeyError):
         authorization("no such name", TEXT)
 
@@ -163,7 +166,8 @@ def test_no_wrong_token_is_the_right_one_between_blanks(token):
 
 @each_token
 def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(token):
-    """A form says how a wrong token is made from the right one. Whoever sees a wrong token must not learn the right one.
+    """A form says how a wrong token is made from the right one. Whoever sees a wrong token must not learn the right
+    one.
 
     So at least 16 characters of the right token, which nobody can guess, are missing in a wrong one. The exception are
     the forms in RESTORABLE_FORMS, which are sent only with the permission `fuzz`.
@@ -261,7 +265,9 @@ def test_a_resigned_token_differs_in_the_named_claim_alone(name, key, claims_tha
 
 @pytest.mark.parametrize("name", FORMS_THAT_THE_SUITE_SIGNS)
 def test_a_token_that_is_signed_for_an_unsigned_one_has_a_made_up_issuer(name):
-    """If the valid token is not signed (no JWT), there are no claims to copy. The issuer (iss) has the mark of the suite."""
+    """If the valid token is not signed (no JWT), there are no claims to copy. The issuer (iss) has the mark of the
+    suite.
+    """
     assert SYNTHETIC_PREFIX in claims_of(wrong_tokens(TEXT)[name])["iss"]
 
 
@@ -359,9 +365,9 @@ class LocksOutForFiveSeconds(LocksCallersOut):
 def test_after_the_second_lock_no_further_wrong_token_is_sent():
     """The service locks the caller out for five seconds after each third wrong token. The run notices that.
 
-    No wrong token is sent to an operation after the service locked the caller out twice because of that operation. A note
-    says that the service locks callers out, and the message of the requirement lists the credentials that were tried
-    until then.
+    No wrong token is sent to an operation after the service locked the caller out twice because of that operation. A
+    note says that the service locks callers out, and the message of the requirement lists the credentials that were
+    tried until then.
     """
     service = LocksOutForFiveSeconds()
     trial = try_in_memory(service)

@@ -68,7 +68,8 @@ def with_lines_switched_on(text):
 
 
 def refused_profiles():
-    """The parameters of a test for each profile in invalid_profiles.txt: its first lines, its other lines and the message.
+    """The parameters of a test for each profile in invalid_profiles.txt: its first lines, its other lines and the
+    message.
 
     In that file a line "=== …" names the first lines of all profiles below it. The other lines of a profile follow, and
     then a line "=> …" with the message.
@@ -104,7 +105,9 @@ class TestWhatAProfileSays:
         }  # fmt: skip
 
     def test_an_account_or_code_that_is_listed_twice_counts_once(self):
-        """The profile (the settings of a run) has an account and a transaction code twice. So the code is executed once."""
+        """The profile (the settings of a run) has an account and a transaction code twice. So the code is executed
+        once.
+        """
         profile = loaded_profile(f"{ADDRESS_AND_TOKEN}accounts: [a, b, a]\ntransactions: {{codes: [TX, TX]}}\n")
 
         assert profile.accounts == ("a", "b")
@@ -129,7 +132,8 @@ class TestWhatAProfileSays:
         assert profile.known_failures[0].until == date(2027, 1, 31)
 
     def test_yaml_values_stay_as_they_are_written(self):
-        """YAML would change some values in the body of a transfer: a date, a number with leading zeros or colons, and NO.
+        """YAML would change some values in the body of a transfer: a date, a number with leading zeros or colons, and
+        NO.
 
         They are kept as texts, because the service gets them as they are written.
         """
@@ -141,7 +145,9 @@ class TestWhatAProfileSays:
         }  # fmt: skip
 
     def test_paths_start_at_the_profile(self, working_folder):
-        """A relative path in a profile (the settings of a run) starts at the folder of the profile; ~ is the home folder."""
+        """A relative path in a profile (the settings of a run) starts at the folder of the profile; ~ is the home
+        folder.
+        """
         (working_folder / "environments/token").touch()
 
         profile = loaded_profile("base_url: https://bank.example\nauth: {token_file: token}\njournal: ~/pix.journal\n")
@@ -152,7 +158,8 @@ class TestWhatAProfileSays:
     def test_repr_shows_nothing_personal(self):
         """The repr of a profile (the settings of a run) may appear in a traceback.
 
-        It has no account, key, transaction code, body, header value or token command. Here all of them have the word owned.
+        It has no account, key, transaction code, body, header value or token command. Here all of them have the word
+        owned.
         """
         text = (
             "base_url: https://bank.example\nauth: {token_command: [echo, owned0]}\nallow: [transfer]\n"
@@ -166,7 +173,8 @@ class TestWhatAProfileSays:
 
 class TestFindingTheFile:
     def test_the_message_about_a_missing_profile_names_those_that_exist(self):
-        """A run is started with `--environment`, here with a name that has a line end. There is only a profile named qa.
+        """A run is started with `--environment` and the name of its profile (its settings), here a name with a line
+        end. There is only a profile named qa.
 
         The message is one line, with the name of the file and the reason of the system.
         """
@@ -183,10 +191,11 @@ class TestFindingTheFile:
 class TestAnInvalidProfile:
     @pytest.mark.parametrize(("first_lines", "other_lines", "message"), list(refused_profiles()))
     def test_a_problem_of_a_profile_is_one_line(self, first_lines, other_lines, message):
-        """Each profile (the settings of a run) has a mistake. The message names the line, the place and what was expected.
+        """Each profile (the settings of a run) has a mistake. The message names the line, the place and what was
+        expected.
 
-        For example the third line `limits: {timeuot: 3}` gives `3: limits.timeuot: unknown key; did you mean "timeout"?`.
-        A secret in the place of a name is not shown.
+        For example the third line `limits: {timeuot: 3}` gives `3: limits.timeuot: unknown key; did you mean
+        "timeout"?`. A secret in the place of a name is not shown.
         """
         assert refusal_message(first_lines + other_lines) == message
 
@@ -199,13 +208,16 @@ class TestAnInvalidProfile:
         ],
     )  # fmt: skip
     def test_a_text_that_is_no_yaml_is_refused(self, text):
-        """The file of a profile is not YAML, or it is YAML that JSON cannot express. It is refused with a message."""
+        """The file of a profile (the settings of a run) is not YAML, or it is YAML that JSON cannot express. It is
+        refused with a message.
+        """
         message = refusal_message(text)
 
         assert message != ""
 
     def test_the_message_shows_the_first_problem_of_a_profile_and_counts_the_others(self):
-        """The profile (the settings of a run) has four mistakes. The message has the first one and the number of the others.
+        """The profile (the settings of a run) has four mistakes. The message has the first one and the number of the
+        others.
 
         An unknown key comes first, because it may cause the others. These come in the order in which the example of a
         profile has its keys: allow, accounts, limits.
@@ -228,10 +240,11 @@ class TestTheExampleAndTheSchema:
     validator = jsonschema_rs.Draft7Validator(json.loads(PUBLISHED_SCHEMA.read_text("utf-8")), validate_formats=True)
 
     def test_the_example_has_each_key_below_its_description(self):
-        """The example of a profile explains each key in a comment, in the words of the JSON schema of profiles.
+        """The example of a profile (the settings of a run) explains each key in a comment, in the words of the JSON
+        schema of profiles.
 
-        Below the comment is a line that begins with the key. Keys of parts that stand in one line, such as
-        `{type: EMAIL, key: qa@example.com}` for PixKey, have no line of their own.
+        Below the comment is a line that begins with the key. Keys of parts that stand in one line have no line of their
+        own. Such a part is `{type: EMAIL, key: qa@example.com}`.
         """
         schema = editor_schema()
         lines = [line.strip().lstrip("# ") for line in EXAMPLE.read_text("utf-8").splitlines()]
@@ -249,7 +262,9 @@ class TestTheExampleAndTheSchema:
         assert keys_without_description == []
 
     def test_the_example_has_every_key(self):
-        """Each key that a profile may have, in any of its parts, stands in the example as a whole word."""
+        """Each key that a profile (the settings of a run) may have, in any of its parts, stands in the example as a
+        whole word.
+        """
         schema, text = editor_schema(), EXAMPLE.read_text("utf-8")
         keys = set(schema["properties"])
         for part in schema["$defs"].values():
@@ -259,7 +274,7 @@ class TestTheExampleAndTheSchema:
         assert missing_keys == []
 
     def test_the_published_schema_is_up_to_date(self):
-        """Editors use the JSON schema of profiles in environments/profile.schema.json.
+        """Editors use the JSON schema of profiles (the settings of runs) in environments/profile.schema.json.
 
         `python -m environments.profiles.loading > environments/profile.schema.json` makes it anew.
         """
@@ -284,8 +299,8 @@ REFUSED_ADDRESSES = [(address, message) for message, addresses in ADDRESSES["ref
 class TestAddresses:
     @pytest.mark.parametrize(("address", "message"), REFUSED_ADDRESSES)
     def test_a_wrong_address_is_described_and_not_repeated(self, address, message):
-        """The address of the service is `base_url` in the profile, or the option --base-url. It may hold a password, as in
-        https://me:s3cr3t@bank.example.
+        """The address of the service is `base_url` in the profile (the settings of the run), or the option --base-url.
+        It may hold a password, as in https://me:s3cr3t@bank.example.
 
         So the message says what is wrong with it ("an address with a user name or password"), and does not show it.
         """
@@ -297,7 +312,7 @@ class TestAddresses:
 
     @pytest.mark.parametrize(("address", "usual_form"), ADDRESSES["taken"].items())
     def test_an_address_is_kept_in_its_usual_form(self, address, usual_form):
-        """The address of the service is `base_url` in the profile, or the option --base-url.
+        """The address of the service is `base_url` in the profile (the settings of the run), or the option --base-url.
 
         It is kept without a slash at the end, with scheme and host in small letters. It may have a port and a path. For
         example HTTPS://BANK.example/a/ becomes https://bank.example/a.
@@ -331,7 +346,9 @@ class TestAddresses:
         assert message.startswith("3: proxy: an address with a user name")
 
     def test_further_addresses_are_kept_in_their_usual_form(self):
-        """`also_at` in a profile has the other addresses that a pipeline may give as --base-url."""
+        """`also_at` in a profile (the settings of a run) has the other addresses that a pipeline may give as
+        --base-url.
+        """
         profile = loaded_profile(f"{ADDRESS_AND_TOKEN}also_at: [HTTPS://Preview.bank.example/a/]")
 
         assert profile.also_at == ("https://preview.bank.example/a",)
@@ -342,20 +359,24 @@ class TestAddresses:
         ids=["without TLS", "no address"],
     )  # fmt: skip
     def test_a_wrong_further_address_is_refused(self, address, message):
-        """`also_at` in a profile has the other addresses that a pipeline may give as --base-url.
+        """`also_at` in a profile (the settings of a run) has the other addresses that a pipeline may give as
+        --base-url.
 
         Each of them must be an address with https://, as `base_url` must be. The message says what is wrong.
         """
         assert refusal_message(f"{ADDRESS_AND_TOKEN}also_at: [{address}]").startswith(message)
 
     def test_clear_text_to_another_machine_needs_insecure(self):
-        """An address with http:// sends the token in clear text. It is taken only if the profile says `insecure: true`."""
+        """An address with http:// sends the token in clear text. It is taken only if the profile (the settings of the
+        run) says `insecure: true`.
+        """
         profile = loaded_profile("base_url: http://bank.example\nauth: {token_env: PIX_TOKEN}\ninsecure: true")
 
         assert profile.insecure
 
     def test_the_permissions_for_the_embedded_sandbox_do_not_hold_at_another_address(self):
-        """The profile is for the sandbox (the test service inside the run), where it may execute transfers.
+        """The profile (the settings of the run) is for the sandbox (the test service inside the run), where it may
+        execute transfers.
 
         At the address of the option --base-url it only reads, and that target does not count as a sandbox.
         """
@@ -378,7 +399,8 @@ class TestAddresses:
     ids=["another path", "another port", "another scheme", "another host"],
 )
 def test_an_edited_address_is_no_sandbox(address):
-    """A sandbox is a test system without real money. Its profile repeats the whole base_url in `sandbox`.
+    """A sandbox is a test system without real money. Its profile (the settings of the run) repeats the whole base_url
+    in `sandbox`.
 
     If somebody copies the profile and edits base_url alone, the copy is refused, and the line says what to write. With
     another address in --base-url the target is no sandbox.
@@ -394,7 +416,9 @@ def test_an_edited_address_is_no_sandbox(address):
 
 
 def test_an_address_in_another_form_is_the_same_sandbox():
-    """A sandbox is a test system. Its profile repeats base_url in `sandbox`, here with capitals and a slash at the end."""
+    """A sandbox is a test system. Its profile (the settings of the run) repeats base_url in `sandbox`, here with
+    capitals and a slash at the end.
+    """
     text = (
         "base_url: https://bank.example/hml\nsandbox: https://BANK.example/hml/\ninsecure: true\nauth: {token_env: A}\n"
     )
@@ -408,7 +432,7 @@ def test_an_address_in_another_form_is_the_same_sandbox():
     ids=["sorts before that of the profile", "sorts after that of the profile", "another path"],
 )
 def test_a_run_is_redirected_if_base_url_gives_another_address_than_the_profile(address):
-    """The address of the profile is https://bank.example, and --base-url gives another one.
+    """The address of the profile (the settings of the run) is https://bank.example, and --base-url gives another one.
 
     `redirection_note` names the settings that do not hold at the other address. It is empty here, because all of them
     hold. Without redirection it is None.
@@ -418,7 +442,8 @@ def test_a_run_is_redirected_if_base_url_gives_another_address_than_the_profile(
 
 @pytest.mark.parametrize("address", ["HTTPS://BANK.example/", None], ids=["in another form", "without --base-url"])
 def test_a_run_is_not_redirected_by_the_address_of_its_profile(address):
-    """The address of the profile is https://bank.example, and --base-url gives the same one, or is not there.
+    """The address of the profile (the settings of the run) is https://bank.example, and --base-url gives the same one,
+    or is not there.
 
     So the run is not redirected: `redirection_note` is None.
     """
@@ -427,7 +452,9 @@ def test_a_run_is_not_redirected_by_the_address_of_its_profile(address):
 
 @pytest.mark.parametrize("line", ["accounts: 7", "allow: [fly]", "insecure: perhaps"])
 def test_a_problem_of_another_line_is_not_blamed_on_base_url(line):
-    """The third line of the profile is wrong. The message names it, although --base-url was given and takes effect."""
+    """The third line of the profile (the settings of the run) is wrong. The message names it, although --base-url was
+    given and takes effect.
+    """
     setting, _, _ = line.partition(":")
     message = refusal_message(f"{ADDRESS_AND_TOKEN}{line}", base_url="https://other.example")
 

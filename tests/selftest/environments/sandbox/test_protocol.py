@@ -109,7 +109,9 @@ def test_the_sandbox_needs_the_token_in_the_header_authorization(authorization, 
     ids=["empty", "cut", "no UTF-8", "half a pair", "deep", "an array", "a number", "too large", "as large as may be"],
 )
 def test_a_body_that_is_no_json_object_is_refused(body, status, message):
-    """The sandbox says what is wrong with the body of POST /v1/pix, and repeats nothing of it."""
+    """The sandbox (the test service of the suite) says what is wrong with the body of POST /v1/pix, and repeats nothing
+    of it.
+    """
     response = response_to("POST", PIX, body)
     error = json.loads(response.body)["data"]["error"]
 
@@ -129,7 +131,9 @@ def test_a_body_that_is_no_json_object_is_refused(body, status, message):
     ids=["JSON", "JSON in UTF-8, with capitals", "a text", "JSON in another encoding", "no media type"],
 )
 def test_a_body_must_be_json_in_utf_8_by_its_header(content_type, status):
-    """Another Content-Type is refused with 415. With the right one the empty object {} is refused for its content (400)."""
+    """Another Content-Type is refused with 415. With the right one the empty object {} is refused for its content
+    (400).
+    """
     assert response_to("POST", PIX, b"{}", content_type=content_type).status == status
 
 
@@ -160,7 +164,7 @@ def test_the_sandbox_refuses_values_that_are_no_amount(value):
     ids=["the body has the text", "the body lacks it, and there is a default"],
 )
 def test_a_text_is_read_from_the_body_or_is_the_default(body, default, text):
-    """The sandbox reads the member `a` of a body."""
+    """The sandbox (the test service of the suite) reads the member `a` of a body."""
     assert text_field(body, "a", default) == text
 
 
@@ -170,7 +174,9 @@ def test_a_text_is_read_from_the_body_or_is_the_default(body, default, text):
     ids=["it is missing and there is no default", "it is null", "it is a number"],
 )
 def test_a_member_that_must_be_a_text_is_refused_otherwise(body, default):
-    """The sandbox reads the member `a` of a body. A default takes the place of a missing member, and not of null."""
+    """The sandbox (the test service of the suite) reads the member `a` of a body. A default takes the place of a
+    missing member, and not of null.
+    """
     with pytest.raises(Refusal):
         text_field(body, "a", default)
 

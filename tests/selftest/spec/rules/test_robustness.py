@@ -36,7 +36,9 @@ def test_a_refusal_with_a_stack_trace_deviates(body):
 
 @pytest.mark.parametrize("body", CASES["no stack traces"])
 def test_a_refusal_that_only_looks_like_a_stack_trace_does_not_deviate(body):
-    """A refusal may say at which place of the request the mistake is. Such a text is no stack trace, so it breaks no rule."""
+    """A refusal may say at which place of the request the mistake is. Such a text is no stack trace, so it breaks no
+    rule.
+    """
     assert not shows_a_stack_trace(body)
 
 

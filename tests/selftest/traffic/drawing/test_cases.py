@@ -86,8 +86,8 @@ def test_most_bodies_that_are_not_drawn_hold_documented_members(operation):
     """At least six of ten bodies that are objects, and are not drawn at random, have a documented member.
 
     They are the bodies of the coverage phase of Schemathesis, which tries each boundary of a schema, and those of the
-    invalid requests of the suite itself. Of drawn bodies nine of ten have one, but some of these bodies are empty or have
-    only odd members on purpose.
+    invalid requests of the suite itself. Of drawn bodies nine of ten have one, but some of these bodies are empty or
+    have only odd members on purpose.
     """
     cases = [*drawing().cases_of_every_run(operation), *invalid_requests(operation, SANDBOX)]
     values = [read_json(case.body).value for case in cases if case.body and case.content_type == JSON]
@@ -98,7 +98,8 @@ def test_most_bodies_that_are_not_drawn_hold_documented_members(operation):
 
 @pytest.mark.parametrize("operation", ["registerPixKey", *PREPARING_OPERATIONS])
 def test_a_third_of_the_drawn_bodies_name_the_account_of_the_profile(operation):
-    """On a sandbox at least a third of the drawn bodies name the account of the profile.
+    """On a sandbox (a test system) at least a third of the drawn bodies name the account of the profile (the settings
+    of the run).
 
     A service may look the account up before it reads anything else.
     """
@@ -141,8 +142,8 @@ def test_members_have_any_json_type(member):
 def test_as_many_are_drawn_as_there_are_examples(operation):
     """With 20 examples there are 20 different requests besides those of every run, such as those of the coverage phase.
 
-    The coverage phase of Schemathesis tries each boundary of a schema, and draws nothing. listAccounts is left out, because
-    it has neither a path parameter nor a body, so there is nothing to draw.
+    The coverage phase of Schemathesis tries each boundary of a schema, and draws nothing. listAccounts is left out,
+    because it has neither a path parameter nor a body, so there is nothing to draw.
     """
     of_every_run = drawing().cases_of_every_run(operation)
     different_cases = set(drawing().cases(operation, seed=1, examples=20))
@@ -192,11 +193,13 @@ def texts_in(value: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("operation", operations())
 def test_the_last_check_leaves_out_no_request(operation):
-    """Off a sandbox each text in a request is made up by the suite (`pixconf-…`), or is a key type other than RANDOM.
+    """Off a sandbox (a test system) each text in a request is made up by the suite (`pixconf-…`), or is a key type
+    other than RANDOM.
 
-    RANDOM is never sent here, because the service would make a real key for it. Only a registration may have an account of
-    the profile. The hooks of Schemathesis filter and change the requests of the coverage phase and the drawn ones when they
-    are made. So `harmless_cases`, which checks each request once more, leaves none out.
+    RANDOM is never sent here, because the service would make a real key for it. Only a registration may have an account
+    of the profile (the settings of the run). The hooks of Schemathesis filter and change the requests of the coverage
+    phase and the drawn ones when they are made. So `harmless_cases`, which checks each request once more, leaves none
+    out.
     """
     accounts_of_profile = set(BANK.accounts)
     cases = [*drawing("bank").cases_of_every_run(operation), *examples_of(operation, "bank")]
@@ -216,7 +219,8 @@ def test_the_last_check_leaves_out_no_request(operation):
 
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
 def test_the_last_check_changes_no_transfer(operation):
-    """Off a sandbox `harmless_cases`, the last check of each request, changes no request that prepares a transfer.
+    """Off a sandbox (a test system) `harmless_cases`, the last check of each request, changes no request that prepares
+    a transfer.
 
     It changes only requests about keys: if a service might register a key that cannot be deleted, such as an empty one,
     the request gets a made-up account.
@@ -228,10 +232,11 @@ def test_the_last_check_changes_no_transfer(operation):
 
 @pytest.mark.parametrize("amount", [3.01, 0, -1, True, 10**40])
 def test_no_amount_is_sent_that_no_hook_filtered(amount):
-    """Off a sandbox `harmless_cases` leaves out a request whose amount is above that of the profile (3), or not above 0.
+    """Off a sandbox (a test system) `harmless_cases` leaves out a request whose amount is not above 0, or is above 3,
+    the greatest amount in the profile (the settings of the run).
 
-    `harmless_cases` is the last check of a drawn request. It does not trust the functions that filter amounts before (the
-    hooks of Schemathesis).
+    `harmless_cases` is the last check of a drawn request. It does not trust the functions that filter amounts before
+    (the hooks of Schemathesis).
     """
 
     def transfer_of(value):
@@ -260,7 +265,8 @@ ALL_CLASSES = {
 def classes_of(value: Any) -> set[str]:
     """The classes of invalid bodies to which a body with this JSON value belongs, such as {"a member null"}.
 
-    The caller leaves out bodies that cannot be read, because `read_json` gives them the value None, as if they were null.
+    The caller leaves out bodies that cannot be read, because `read_json` gives them the value None, as if they were
+    null.
     """
     members = list(value.values()) if isinstance(value, dict) else []
 
@@ -292,8 +298,8 @@ def classes_of(value: Any) -> set[str]:
     ids=["empty and null", "a member twice and once", "with and without a byte order mark", "NaN and null"],
 )
 def test_bodies_are_different_requests_if_only_a_lenient_parser_reads_them_alike(body, other_body):
-    """Of two equal requests one is sent. Two requests are different if a strict parser does not read the same value in their
-    bodies. Then both are sent.
+    """Of two equal requests one is sent. Two requests are different if a strict parser does not read the same value in
+    their bodies. Then both are sent.
 
     A lenient parser takes an empty body for null, for example. `_comparable_request` gives what is compared.
     """
@@ -307,7 +313,8 @@ def test_bodies_are_different_requests_if_only_a_lenient_parser_reads_them_alike
 
 @pytest.mark.parametrize("operation", WITH_BODIES)
 def test_each_class_of_invalid_body_goes_to_each_operation(operation):
-    """Each operation gets an invalid body of each class, such as an array or a member that is null, whatever the seed is.
+    """Each operation gets an invalid body of each class, such as an array or a member that is null, whatever the seed
+    is.
 
     So only requests count here that are not drawn: two seeds have them in common.
     """

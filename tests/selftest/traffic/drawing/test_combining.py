@@ -46,7 +46,8 @@ def bodies_of(cases):
 @pytest.mark.parametrize("value", [None, ""], ids=["null", "an empty text"])
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
 def test_all_members_of_some_bodies_are_alike(operation, value):
-    """Each operation that prepares transfers gets a body whose members are all null, and one whose members are all empty.
+    """Each operation that prepares transfers gets a body whose members are all null, and one whose members are all
+    empty.
 
     A service may compare two members.
     """
@@ -84,7 +85,9 @@ def test_one_body_has_halves_of_surrogate_pairs(operation):
 
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
 def test_the_payer_is_also_the_payee(operation):
-    """On a sandbox a transfer is prepared from an account to itself, because a service may lock the account twice."""
+    """On a sandbox (a test system) a transfer is prepared from an account to itself, because a service may lock the
+    account twice.
+    """
     account = SANDBOX.accounts[0]
     payee = "pixKey" if operation == "createPix" else "to"
     [payer] = members_with_account_of_profile(operation, SANDBOX)
@@ -95,7 +98,8 @@ def test_the_payer_is_also_the_payee(operation):
 
 
 def test_each_type_of_key_has_unusual_keys():
-    """Each key type but RANDOM gets registrations with unusual keys, such as an empty one or a number that is too short.
+    """Each key type but RANDOM gets registrations with unusual keys, such as an empty one or a number that is too
+    short.
 
     For EMAIL these are also the keys that have the form of an e-mail address. RANDOM is left out, because the service makes
     the keys of this type.
@@ -126,7 +130,7 @@ def test_a_round_has_each_class_of_values_in_each_member(operation):
     """In one round of requests each member is at least once a text, true, an array, an object and null.
 
     A key type is left out, because the coverage phase tries the values of this member alone. An account of the profile
-    is never null here.
+    (the settings of the run) is never null here.
     """
     account_members = members_with_account_of_profile(operation, SANDBOX)
     bodies = bodies_of(drawn_round(operation))
@@ -143,7 +147,8 @@ def test_a_round_has_each_class_of_values_in_each_member(operation):
 
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
 def test_a_value_of_a_round_stands_beside_the_account_of_the_profile(operation):
-    """In a round each amount goes into a body that names the account of the profile as the payer.
+    """In a round each amount goes into a body that names the account of the profile (the settings of the run) as the
+    payer.
 
     A service may look the account up, and refuse the body, before it reads the amount.
     """
@@ -194,7 +199,8 @@ def test_a_seed_repeats_the_round(operation):
 
 @pytest.mark.parametrize("operation", WITH_SEVERAL_MEMBERS)
 def test_off_a_sandbox_the_last_check_leaves_out_no_request(operation):
-    """Off a sandbox all requests with several unusual members may be sent: the last check of them leaves none out.
+    """Off a sandbox (a test system) all requests with several unusual members may be sent: the last check of them
+    leaves none out.
 
     The last check is `harmless_cases`. It leaves none out because a round lacks the others from the beginning, such as
     those whose amount the profile does not permit. A sixth of the requests of a sandbox remain, or more.

@@ -53,7 +53,8 @@ def test_a_text_has_lengths_around_usual_limits(length):
 
 
 def test_off_a_sandbox_an_amount_is_at_most_that_of_the_profile():
-    """Off a sandbox a number that is an amount is above 0 and at most the greatest amount of the profile, which is 3.
+    """Off a sandbox (a test system) a number that is an amount is above 0 and at most the greatest amount of the
+    profile (the settings of the run), which is 3.
 
     Other values of the amount are the usual one (3), null, texts, an array and an object. No value is true or false,
     because a service may read true as the amount 1.
@@ -67,8 +68,8 @@ def test_off_a_sandbox_an_amount_is_at_most_that_of_the_profile():
 
 
 def test_members_that_are_not_tried_alone_stay_usual():
-    """The coverage phase of Schemathesis makes bodies with one unusual member each. Some members have only their usual value
-    there, because bodies with several unusual members have their unusual values.
+    """The coverage phase of Schemathesis makes bodies with one unusual member each. Some members have only their usual
+    value there, because bodies with several unusual members have their unusual values.
     """
     for operation, names in MEMBERS_NOT_TRIED_ALONE.items():
         for name in names:
@@ -78,7 +79,9 @@ def test_members_that_are_not_tried_alone_stay_usual():
 
 
 def test_a_text_that_names_nobody_is_no_account_of_the_profile():
-    """A body of the profile has an empty text and a key type. Only its text with the account counts as the account."""
+    """A body of the profile (the settings of the run) has an empty text and a key type. Only its text with the account
+    counts as the account.
+    """
     body = RequestBody({"payer": "from {account}", "pixKeyType": "EMAIL", "message": ""})
     profile = replace(SANDBOX, requests={"createPix": body})
 

@@ -16,10 +16,11 @@ SIGNS = "Aa0 ~_-.,:;!?@#$&*()[]{}<>|^`'\"%\\/+=é漢🏦"
 
 @pytest.mark.parametrize("text", ["price: 100 %, or 90", SIGNS, SIGNS * 4], ids=["words", "signs", "many signs"])
 def test_the_smallest_part_has_the_character_that_shows_the_finding_and_few_others(text):
-    """A service fails if a body has a percent sign. The search makes the body smaller, as long as the service still fails.
+    """A service fails if a body has a percent sign. The search makes the body smaller, as long as the service still
+    fails.
 
-    In as many requests as a search may send (MOST_SMALLER_CASES), one member is left, whose text has the percent sign and
-    at most four other characters.
+    In as many requests as a search may send (MOST_SMALLER_CASES), one member is left, whose text has the percent sign
+    and at most four other characters.
     """
     body = json.dumps({"description": f"{SYNTHETIC_PREFIX}{text}", "to": f"{SYNTHETIC_PREFIX}b", "value": 1}).encode()
     bodies_sent = set()

@@ -21,7 +21,9 @@ def schema_of_body(operation, kind_of_body, profile=BANK):
 
 @pytest.mark.parametrize("kind_of_body", [ALL_MEMBERS, ANY_MEMBERS, ONE_UNUSUAL_MEMBER])
 def test_a_drawn_body_has_documented_members_alone(kind_of_body):
-    """Bodies of registrations are drawn from a JSON schema. It has the three documented members, and forbids all others."""
+    """Bodies of registrations are drawn from a JSON schema. It has the three documented members, and forbids all
+    others.
+    """
     schema = schema_of_body("registerPixKey", kind_of_body)
 
     assert set(schema["properties"]) == {"account", "pixKey", "pixKeyType"}
@@ -29,7 +31,9 @@ def test_a_drawn_body_has_documented_members_alone(kind_of_body):
 
 
 def test_members_may_be_missing_in_bodies_of_one_kind_alone():
-    """There are several kinds of drawn bodies. ALL_MEMBERS requires each documented member, and ANY_MEMBERS requires none."""
+    """There are several kinds of drawn bodies. ALL_MEMBERS requires each documented member, and ANY_MEMBERS requires
+    none.
+    """
     required_in_all = schema_of_body("registerPixKey", ALL_MEMBERS)["required"]
     required_in_any = schema_of_body("registerPixKey", ANY_MEMBERS)["required"]
 
@@ -38,7 +42,9 @@ def test_members_may_be_missing_in_bodies_of_one_kind_alone():
 
 
 def test_a_drawn_amount_is_at_most_that_of_the_profile():
-    """Off a sandbox a drawn amount is above 0 and at most the greatest amount of the profile, which is 3 here."""
+    """Off a sandbox (a test system) a drawn amount is above 0 and at most the greatest amount of the profile (the
+    settings of the run), which is 3 here.
+    """
     amount = schema_of_body("transferInternal", ALL_MEMBERS)["properties"]["value"]
     numbers = [schema for schema in amount["anyOf"] if schema.get("type") == "number"]
 
@@ -46,8 +52,8 @@ def test_a_drawn_amount_is_at_most_that_of_the_profile():
 
 
 def test_a_deletion_names_the_account_of_the_profile_on_a_sandbox_alone():
-    """A drawn deletion usually names an account that the suite made up. On a sandbox (a test system) it names the account of
-    the profile, because no key there is worth anything.
+    """A drawn deletion usually names an account that the suite made up. On a sandbox (a test system) it names the
+    account of the profile (the settings of the run), because no key there is worth anything.
     """
     assert example_of_path_parameter("deletePixKey", SANDBOX) == SANDBOX.accounts[0]
     assert example_of_path_parameter("deletePixKey", BANK).startswith(SYNTHETIC_PREFIX)

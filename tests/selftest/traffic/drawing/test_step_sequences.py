@@ -67,8 +67,8 @@ def test_sequences_reach_most_faults_of_three_steps(number_of_sequences, part_th
 
 @pytest.mark.parametrize(("number_of_sequences", "part_to_be_reached"), [(6, 0.5), (16, 0.8)])
 def test_sequences_reach_most_faults_beside_an_execution(number_of_sequences, part_to_be_reached):
-    """A fault may show in the step right before or right after an execution. So the pairs of neighbouring steps are counted
-    of which one is an execution.
+    """A fault may show in the step right before or right after an execution. So the pairs of neighbouring steps are
+    counted of which one is an execution.
 
     Six drawn sequences have half of all such pairs, and sixteen sequences have eight of ten. The second execution of a
     code counts as an execution, too. Four seeds are tried.

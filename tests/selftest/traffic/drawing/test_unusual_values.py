@@ -68,7 +68,9 @@ def test_a_member_has_the_values_of_its_sort(operation, member, values):
 
 
 def test_the_account_of_the_profile_has_another_form():
-    """A member with the account of the profile (ac-0001) also gets it in capital letters, and with a blank behind it."""
+    """The account of the profile (the settings of the run) is ac-0001. A member with this account also gets it in
+    capital letters, and with a blank behind it.
+    """
     values = unusual_values_of("createPix", "account", "ac-0001", SANDBOX).all
 
     assert "AC-0001" in values
@@ -76,7 +78,9 @@ def test_the_account_of_the_profile_has_another_form():
 
 
 def test_an_account_inside_an_object_has_no_other_form():
-    """The body of a profile may have the account inside an object. Such a member gets the unusual values alone."""
+    """The body of a profile (the settings of a run) may have the account inside an object. Such a member gets the
+    unusual values alone.
+    """
     profile = replace(SANDBOX, requests={"createPix": RequestBody({"payer": {"id": "{account}"}, "value": 1})})
     usual_value = usual_body("createPix", profile)["payer"]
 
@@ -92,18 +96,21 @@ def test_an_account_inside_an_object_has_no_other_form():
     ],
 )
 def test_some_texts_stay_on_a_sandbox(value):
-    """On a sandbox most texts of a request get a prefix, so that they name nobody. Some are sent as they are.
+    """On a sandbox (a test system) most texts of a request get a prefix, so that they name nobody. Some are sent as
+    they are.
 
-    These are a number, a date, and an account of the profile (ac-0001) in another form.
+    These are a number, a date, and ac-0001 in another form, which is an account of the profile (the settings of the
+    run).
     """
     assert with_synthetic_identifiers({"to": value}, "transferP2p", SANDBOX) == {"to": value}
 
 
 @pytest.mark.parametrize("value", ["AB@AB", "%", "ac-0001", "ac-00011", "2026-01-15T10:00:00Z; x", "AB AB"])
 def test_other_texts_get_the_prefix_on_a_sandbox(value):
-    """On a sandbox a text gets the prefix `pixconf-` unless it is a number, a date, or another form of the account that pays.
+    """On a sandbox (a test system) a text gets the prefix `pixconf-` unless it is a number, a date, or another form of
+    the account that pays.
 
-    So the account of the profile gets the prefix, too, if it stands in the place of a key.
+    So the account of the profile (the settings of the run) gets the prefix, too, if it stands in the place of a key.
     """
     changed = with_synthetic_identifiers({"pixKey": value}, "deletePixKey", SANDBOX)
 

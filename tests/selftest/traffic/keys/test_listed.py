@@ -54,7 +54,8 @@ def profile_with(key_at: str | None = KEY_AT, **changes):
 
 
 def log_of_a_refused_key_that_two_lists_show(**members: object):
-    """A log in which a PHONE key is accepted and listed. Then an EMAIL key is refused, and two lists show it nevertheless.
+    """A log in which a PHONE key is accepted and listed. Then an EMAIL key is refused, and two lists show it
+    nevertheless.
 
     In the lists the EMAIL key has these further members. Its registration has the number 4.
     """
@@ -74,7 +75,8 @@ def log_of_a_refused_key_that_two_lists_show(**members: object):
 def test_a_refused_key_in_two_lists_is_registered():
     """A refused registration registered its key if the list before it lacks the key, and two lists after it show it.
 
-    Both lists show it at the place that key_at of the profile names. The refused registration has the number 4.
+    Both lists show it at `key_at`, the place of keys that the profile (the settings of the run) names. The refused
+    registration has the number 4.
     """
     log = log_of_a_refused_key_that_two_lists_show(status="ACTIVE")
 
@@ -97,9 +99,10 @@ def test_a_refused_key_that_is_marked_is_not_registered(members):
 
 
 def test_without_key_at_a_refused_key_in_the_list_is_a_warning():
-    """Without key_at in the profile, a refused key that two lists show counts only as perhaps registered.
+    """`key_at` in the profile (the settings of the run) says where a list has its keys. Here the profile does not say
+    that.
 
-    Nobody knows at which place the list shows registered keys. The refused registration has the number 4.
+    Then a refused key that two lists show counts only as perhaps registered. The refused registration has the number 4.
     """
     log = log_of_a_refused_key_that_two_lists_show(status="ACTIVE")
     profile = profile_with(None)
@@ -159,9 +162,8 @@ def test_an_accepted_key_that_no_list_shows_is_lost():
 
 
 def test_an_accepted_key_that_a_list_shows_elsewhere_is_not_lost():
-    """A granted key that a list shows at another place than key_at names is not lost: the profile is wrong.
-
-    key_at of the profile says where the keys are in a list.
+    """`key_at` in the profile (the settings of the run) says where a list has its keys. A list shows an accepted key at
+    another place, so `key_at` is wrong, and the key is not lost.
     """
     key = "pixconf-1@example.com"
     log = log_of(list_of_keys(), registration_of(key, "EMAIL"), list_of_keys(item("EMAIL", value=key)))
@@ -210,7 +212,7 @@ def test_a_key_in_the_first_list_that_is_registered_later_counts_as_registered()
 
 
 def test_a_type_that_the_profile_excludes_is_left_out():
-    """A key type that the profile excludes (not_for_this_account) is not registered."""
+    """A key type that the profile (the settings of the run) excludes (not_for_this_account) is not registered."""
     profile = profile_with(not_for_this_account=("CPF",))
 
     assert list(reasons_of_types_left_out(Log(), profile)) == ["CPF"]
@@ -261,8 +263,8 @@ REFUSED_WITHOUT_THAT = registration_of(EMAIL, "EMAIL", Registering.WITHOUT_THE_D
 
 
 def test_a_service_needs_more_if_the_documented_registration_stays_refused():
-    """A registration as documented is refused, and one with further fields is accepted. Then the documented one is refused
-    three times more.
+    """A registration as documented is refused, and one with further fields is accepted. Then the documented one is
+    refused three times more.
 
     So the service needs more than the documented body. The requirement that the body is sufficient deviates.
     """
@@ -272,8 +274,8 @@ def test_a_service_needs_more_if_the_documented_registration_stays_refused():
 
 
 def test_one_refusal_afterwards_does_not_show_that_a_service_needs_more():
-    """A registration as documented is refused, and one with further fields is accepted. Then the documented one is refused
-    once, which may be an accident. So no requirement deviates.
+    """A registration as documented is refused, and one with further fields is accepted. Then the documented one is
+    refused once, which may be an accident. So no requirement deviates.
     """
     log = log_of(REFUSED_AS_DOCUMENTED, ACCEPTED_WITH_MORE, REFUSED_WITHOUT_THAT)
 

@@ -66,7 +66,8 @@ BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None, key_at="/
 def test_only_synthetic_keys_of_a_sandbox_are_deleted_together(
     profile, keys_to_register, number_of_requests_beside, tmp_path
 ):
-    """Two keys are deleted at the same time only on a sandbox, and only if the suite made them up (synthetic keys).
+    """Two keys are deleted at the same time only on a sandbox (a test system), and only if the suite made them up
+    (synthetic keys).
 
     Otherwise the list of keys is read between two deletions. `beside` is the number of other requests on the wire.
     """

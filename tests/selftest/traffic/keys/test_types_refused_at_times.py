@@ -23,8 +23,8 @@ def log_of_turns(*statuses, status_of_control=200, status_of_second_time=409, be
     """A log of registrations of an EMAIL key, for comparison (the control key), and of a CNPJ key in turn.
 
     `statuses` are those of the answers to the CNPJ key. They have the numbers 3, 5, 7 and so on, and the control key is
-    registered right before each. `status_of_second_time` is how the service answers a key that is registered already, and
-    `beside` the number of other requests that were under way.
+    registered right before each. `status_of_second_time` is how the service answers a key that is registered already,
+    and `beside` the number of other requests that were under way.
     """
     exchanges = [registration_of("EMAIL", EMAIL, Registering.SECOND_TIME, status_of_second_time)]
     for status in statuses:

@@ -14,8 +14,8 @@ NAMES = [key_type.name for key_type in ALL_UNDOCUMENTED_TYPES]
 
 
 def test_types_that_a_conforming_service_may_accept_are_no_undocumented_types():
-    """A run sends undocumented key types, which a service must refuse. Some types are not among them, because a service may
-    accept them: a documented type in lower case, a number, and EVP, the name of the Central Bank for RANDOM.
+    """A run sends undocumented key types, which a service must refuse. Some types are not among them, because a service
+    may accept them: a documented type in lower case, a number, and EVP, the name of the Central Bank for RANDOM.
     """
     types_that_may_be_accepted = {*KEY_TYPES, *map(str.lower, KEY_TYPES), "EVP"}
     numbers = [name for name in NAMES if name and name.isdecimal()]
@@ -67,7 +67,8 @@ def test_each_documented_type_is_the_beginning_of_an_undocumented_one(documented
 def test_types_for_which_a_service_may_make_a_key_are_known():
     """A service may make a random key for a type that means RANDOM or nothing (`may_make_a_key`).
 
-    The request does not name that key, so outside a sandbox nobody could say which key to delete afterwards.
+    The request does not name that key, so outside a sandbox (a test system) nobody could say which key to delete
+    afterwards.
     """
     types_that_may_make_a_key = {
         key_type.name
@@ -101,11 +102,11 @@ def test_types_with_an_empty_key_can_be_left_out():
 def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(
     sandbox, is_disposable, are_sent, are_sent_with_an_empty_key, tmp_path
 ):
-    """Undocumented key types for which a service may make a key are sent only on a sandbox, or if the profile calls its
-    RANDOM key disposable.
+    """Undocumented key types for which a service may make a key are sent only on a sandbox (a test system), or if the
+    profile (the settings of the run) calls its RANDOM key disposable.
 
-    Disposable says that nobody else registers keys at the account: then the list of keys shows which key was made. Types
-    with an empty key are sent on a sandbox alone. All other undocumented types are always sent.
+    Disposable says that nobody else registers keys at the account: then the list of keys shows which key was made.
+    Types with an empty key are sent on a sandbox alone. All other undocumented types are always sent.
     """
     bank = FakeBank()
     keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
@@ -123,8 +124,8 @@ def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(
 def key_types_in_registrations(requests):
     """The key types in all registrations among these requests, and those that are sent with an empty key.
 
-    RANDOM and EVP, the name of the Central Bank for RANDOM, are left out of the second set, because an empty key is usual
-    for them.
+    RANDOM and EVP, the name of the Central Bank for RANDOM, are left out of the second set, because an empty key is
+    usual for them.
     """
     types, types_with_an_empty_key = set(), set()
     for request in requests:

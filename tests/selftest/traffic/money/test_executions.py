@@ -20,8 +20,9 @@ from tests.traffic.money.executions import repeated_executions
 def test_a_repetition_that_says_success_is_judged_as_an_execution(second_execution, is_judged):
     """If a code is executed a second time, the second answer is judged like the first one only if it says success, too.
 
-    The interface document does not say how a service refuses a repetition, so a refusal is not judged. A request without
-    a token, or with another code, is no repetition. `repeated_executions` returns the repetitions that are judged.
+    The interface document does not say how a service refuses a repetition, so a refusal is not judged. A request
+    without a token, or with another code, is no repetition. `repeated_executions` returns the repetitions that are
+    judged.
     """
     log = Log([execution(EXECUTION_RESULT, number=1), second_execution])
     judged_repetitions = [second_execution] if is_judged else []

@@ -23,7 +23,8 @@ def profile_with_keys(*keys):
 
 
 def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
-    """The body of each transfer has the next key of the profile as its payee, and after the last key the first one again.
+    """The body of each transfer has the next key of the profile (the settings of the run) as its payee, and after the
+    last key the first one again.
 
     A RANDOM entry of the profile is left out, because it names no key.
     """
@@ -39,7 +40,9 @@ def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
 
 
 def test_without_a_key_of_known_value_the_payee_is_empty():
-    """If the profile has a RANDOM entry alone, which names no key, the key and its type in the body are empty."""
+    """If the profile (the settings of the run) has a RANDOM entry alone, which names no key, the key and its type in
+    the body are empty.
+    """
     profile = profile_with_keys(PixKey("RANDOM", ""))
 
     assert filled_body(BODY_OF_PROFILE, profile) == {"from": "ac-0001", "to": "", "kind": ""}
@@ -65,7 +68,7 @@ class PreparesOneAtATime(SocketService):
 def test_a_transfer_that_is_refused_beside_another_one_is_prepared_again_alone(tmp_path):
     """If transfers that are prepared at the same time are refused with 409 (conflict), each is prepared again alone.
 
-    On a sandbox the first transfer is prepared alone, and the others at the same time.
+    On a sandbox (a test system) the first transfer is prepared alone, and the others at the same time.
     """
     body = {"account": "ac-0001", "pixKey": "+5511955500101", "value": 1}
     prepare = {"operation": "createPix", "json": body, "code_at": "/data/transactionId"}

@@ -39,10 +39,10 @@ def has_a_stand_in(request):
 
 
 def test_what_stands_in_for_a_token_names_nobody(tmp_path):
-    """A request with a stand-in for a token names no code, account or key of the profile.
+    """A stand-in is what some services trust in the place of a token, such as `X-Forwarded-For: 127.0.0.1`.
 
-    A stand-in is what some services trust in the place of a token, such as `X-Forwarded-For: 127.0.0.1`. Codes and
-    accounts that the suite made up begin with `pixconf-`, and its keys end with @example.com.
+    A request with a stand-in names no code, account or key of the profile (the settings of the run). Codes and accounts
+    that the suite made up begin with `pixconf-`, and its keys end with @example.com.
     """
     requests = [request for request in requests_of_a_run(tmp_path) if has_a_stand_in(request)]
     bodies = [request.body for request in requests if request.body]
@@ -58,9 +58,10 @@ def test_what_stands_in_for_a_token_names_nobody(tmp_path):
     ids=["without fuzz", "without reads", "no wrong token permitted"],
 )
 def test_nothing_stands_in_for_a_token_that_is_not_permitted(allow, limit_of_wrong_tokens, tmp_path):
-    """No request has a stand-in for a token unless the profile allows `fuzz`, reads and wrong tokens.
+    """A stand-in is what some services trust in the place of a token, such as `X-Forwarded-For: 127.0.0.1`.
 
-    A stand-in is what some services trust in the place of a token. The run needs a read to compare the answers with.
+    A run sends one only if its profile (its settings) allows `fuzz`, reads and wrong tokens. The run needs a read to
+    compare the answers with.
     """
     requests = requests_of_a_run(tmp_path, allow=allow, wrong_tokens=limit_of_wrong_tokens)
 
@@ -117,8 +118,8 @@ class OpensNowAndThen(Service):
 def test_an_answer_by_chance_is_no_evidence(probability):
     """If it is chance whether a service looks a code up before it checks the token, the requirement does not fail.
 
-    Then no header is the reason of an answer. To find a reason, the suite sends sixteen requests, eight with a header and
-    eight without it. The requirement fails only if all sixteen answers fit the header. With twelve seeds this never
+    Then no header is the reason of an answer. To find a reason, the suite sends sixteen requests, eight with a header
+    and eight without it. The requirement fails only if all sixteen answers fit the header. With twelve seeds this never
     happens by chance.
     """
     failing = set()

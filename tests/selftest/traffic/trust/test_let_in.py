@@ -94,10 +94,10 @@ def test_what_tells_of_the_identifier(exchange, is_about_it):
 
 
 def test_a_result_for_anybody_is_named():
-    """If a request with a stand-in and without the valid token gets an execution result, its number (2) is found.
+    """A request has a stand-in, which some services trust in the place of a token, and gets an execution result.
 
-    The request with the valid token (1) has the same answer, and is not found. The other requests of the run are
-    refused.
+    Its number (2) is found, because it has no valid token. The request with the valid token (1) has the same answer,
+    and is not found. The other requests of the run are refused.
     """
     with_a_stand_in = execution(EXECUTION_RESULT, purpose=Trust.STAND_IN, credential=WRONG_TOKEN, valid=False)
     with_the_token = replace(with_a_stand_in, purpose=Trust.WITH_THE_TOKEN)
@@ -110,8 +110,8 @@ def test_a_result_for_anybody_is_named():
 
 
 def test_a_stand_in_that_is_let_in_each_time_is_named():
-    """A stand-in for the token is let in if its eight requests are answered as with the token, and eight requests without
-    any token in between are refused.
+    """A stand-in is what some services trust in the place of a token. It is let in if its eight requests are answered
+    as with the token, and eight requests without any token in between are refused.
 
     The service could have a filter that answers 404 to every request with the stand-in. The read with the stand-in is
     answered 401, so there is no such filter. A finding has the numbers of the eight requests with the stand-in.
@@ -131,8 +131,9 @@ def test_a_stand_in_that_is_let_in_each_time_is_named():
 
 @pytest.mark.parametrize("index_of_odd_answer", range(len(ORDER_OF_PROOF)))
 def test_one_answer_that_does_not_fit_shows_nothing(index_of_odd_answer):
-    """If one of sixteen answers does not fit, nothing counts as let in: it may be chance which server answers.
+    """Eight requests have a stand-in, which some services trust in the place of a token, and eight have no token.
 
+    If one of the sixteen answers does not fit, nothing counts as let in, because it may be chance which server answers.
     Either the stand-in is refused once, or a request without any token is answered once as with the token.
     """
     odd_statuses = {Trust.STAND_IN_AGAIN: UNAUTHORIZED, Trust.NO_TOKEN_IN_BETWEEN: NOT_FOUND}
@@ -161,17 +162,20 @@ READ_WITHOUT_AN_ANSWER = replace(read_with_a_stand_in(), response=None)
     ],
 )
 def test_what_shows_no_stand_in(exchanges):
-    """A stand-in counts as let in only with all its sixteen answers, with one to the valid token, and with a read.
+    """A stand-in is what some services trust in the place of a token. It counts as let in only if all sixteen answers
+    are there, an answer to the valid token, and the answer to a read with the stand-in.
 
-    The read with the stand-in must be refused in another way. Otherwise a filter may refuse the stand-in.
+    That read must be refused in another way (401). Otherwise a filter may answer 404 to each request with the stand-in.
     """
     assert numbers_let_in(log_of(*exchanges)) == NONE_LET_IN
 
 
 def test_each_read_is_about_the_answers_right_before_it():
-    """A read with a stand-in says whether a filter gave the answers right before it, and not those of another operation.
+    """A stand-in is what some services trust in the place of a token. A filter may answer 404 to each request with it.
 
-    The read after the executions is filtered, so none counts as let in. The read after the registrations is not.
+    A read with the stand-in shows whether a filter gave the answers right before it, and says nothing of another
+    operation. The read after the executions gets 404, so none of them counts as let in. The read after the
+    registrations gets 401, so they count.
     """
     registrations = sixteen_answers_of_a_proof(operation="registerPixKey", sent={"pixKeyType": "EMAIL"})
     with_the_token = refused(Trust.WITH_THE_TOKEN, NOT_FOUND, "registerPixKey", sent={"pixKeyType": "EMAIL"})
@@ -185,9 +189,10 @@ def test_each_read_is_about_the_answers_right_before_it():
 
 @pytest.mark.parametrize(("key_type_with_the_token", "stand_ins"), [("CPF", 1), ("EMAIL", 0)])
 def test_a_registration_is_compared_with_one_of_its_type(key_type_with_the_token, stand_ins):
-    """A registration of a CPF with a stand-in is compared only with one of a CPF with the token, not of an e-mail key.
+    """A stand-in is what some services trust in the place of a token. Here it is sent with registrations of a CPF.
 
-    So the stand-in counts as let in only in the first case.
+    They are compared only with a registration of a CPF with the token, and not with one of an e-mail key. So the
+    stand-in counts as let in only in the first case.
     """
     sent_with_the_token = {"pixKeyType": key_type_with_the_token}
     with_the_token = refused(Trust.WITH_THE_TOKEN, NOT_FOUND, "registerPixKey", sent=sent_with_the_token)
@@ -240,9 +245,9 @@ def test_without_a_series_nothing_makes_a_difference():
 def test_a_place_that_is_let_in_each_time_is_named():
     """A service may let a request in because of the requests before it on the connection. So six equal series are sent.
 
-    Each has three requests without the valid token. Here the first one is refused each time. The second one, right behind
-    a refusal, and the third one, with a wrong token, are answered like the valid token each time. So these two count as
-    let in.
+    Each has three requests without the valid token. Here the first one is refused each time. The second one, right
+    behind a refusal, and the third one, with a wrong token, are answered like the valid token each time. So these two
+    count as let in.
     """
     log = log_of(WITH_THE_TOKEN, *series(UNAUTHORIZED, NOT_FOUND, NOT_FOUND) * NUMBER_OF_SERIES)
     right_behind_a_refusal, with_a_wrong_token = [3, 6, 9, 12, 15, 18], [4, 7, 10, 13, 16, 19]
@@ -298,9 +303,11 @@ FIVE_REFUSED_LATER = later_requests(*[UNAUTHORIZED] * 5)
 
 
 def test_what_was_let_in_at_first_is_named():
-    """A service may check no token until it has started whole. So two requests without a token are sent in the first second.
+    """A service may check no token until it has started whole. So two requests without a token are sent in the first
+    second.
 
-    If both are answered like the valid token (404), and five later ones are refused (401), the two were let in at first.
+    If both are answered like the valid token (404), and five later ones are refused (401), the two were let in at
+    first.
     """
     log = log_of(*requests_in_the_first_second(NOT_FOUND, NOT_FOUND), WITH_THE_TOKEN, *FIVE_REFUSED_LATER)
 

@@ -32,8 +32,8 @@ def stand_ins_for(operation, profile):
 @each_operation
 @pytest.mark.parametrize("profile", [SANDBOX, STAGING], ids=["a sandbox", "no sandbox"])
 def test_each_family_of_headers_and_each_form_of_a_token_is_sent(operation, profile):
-    """Each family of headers is sent in the place of a token, and so is each form of a wrong token that shows nothing of
-    the valid one.
+    """Each family of headers is sent in the place of a token, and so is each form of a wrong token that shows nothing
+    of the valid one.
 
     A family is, for example, the headers with the address of the client. A form is, for example, an expired token. A
     query, a cookie, and all headers at once are sent, too. The valid token here is signed. One form is made only if the
@@ -50,7 +50,9 @@ def test_each_family_of_headers_and_each_form_of_a_token_is_sent(operation, prof
 
 @each_operation
 def test_no_stand_in_tells_the_token(operation):
-    """No stand-in shows a part of the valid token: not as a wrong token, not in a header, and not in a query."""
+    """A stand-in is what some services trust in the place of a token. None shows a part of the valid token, neither as
+    a wrong token nor in a header or a query.
+    """
     credentials = set()
     values = set()
     for stand_in in stand_ins_for(operation, STAGING):
@@ -66,7 +68,8 @@ def test_no_stand_in_tells_the_token(operation):
     "beginning_of_credential", ["the text ", "an empty bearer"], ids=["a word as a token", "an empty token"]
 )
 def test_on_a_sandbox_each_key_type_gets_words_and_an_empty_bearer(beginning_of_credential):
-    """On a sandbox registrations of each key type are sent with a word as the token, and with an empty token.
+    """On a sandbox (a test system) registrations of each key type are sent with a word as the token, and with an empty
+    token.
 
     A service may check the token for some key types only.
     """
@@ -77,7 +80,9 @@ def test_on_a_sandbox_each_key_type_gets_words_and_an_empty_bearer(beginning_of_
 
 
 def test_off_a_sandbox_only_e_mail_keys_are_sent_with_a_stand_in():
-    """Off a sandbox registrations with a stand-in for the token have the key type EMAIL alone."""
+    """A stand-in is what some services trust in the place of a token. Off a sandbox (a test system) it is sent only
+    with registrations of the key type EMAIL.
+    """
     key_types = {stand_in.key_type for stand_in in stand_ins_for("registerPixKey", STAGING)}
 
     assert key_types == {"EMAIL"}
@@ -85,7 +90,8 @@ def test_off_a_sandbox_only_e_mail_keys_are_sent_with_a_stand_in():
 
 @each_operation
 def test_elsewhere_a_user_is_a_synthetic_one(operation):
-    """Off a sandbox a header that names a user has a name that the suite made up, because a service may know a usual one.
+    """Off a sandbox (a test system) a header that names a user has a name that the suite made up, because a service may
+    know a usual one.
 
     So no header has the user `admin`, not even if all headers are sent at once.
     """
@@ -103,11 +109,11 @@ def test_elsewhere_a_user_is_a_synthetic_one(operation):
 
 
 def test_a_session_is_sent_on_a_sandbox_alone():
-    """Only on a sandbox a cookie that the service set is sent in the place of a token.
+    """Only on a sandbox (a test system) a cookie that the service set is sent in the place of a token.
 
-    It has the last value that a success gave it. A cookie with an empty value is left out, because this is how a service
-    deletes a cookie. Off a sandbox, or if the service set no cookie, usual names of a session are sent with a value that
-    the suite made up.
+    It has the last value that a success gave it. A cookie with an empty value is left out, because this is how a
+    service deletes a cookie. Off a sandbox, or if the service set no cookie, usual names of a session are sent with a
+    value that the suite made up.
     """
     request = Request("GET", "https://bank.example/v1/accounts", ())
     headers = (("Set-Cookie", "SID=old"), ("set-cookie", "SID=0f6a2c9d81; Path=/"), ("Set-Cookie", "gone="))

@@ -1,4 +1,4 @@
-"""The door of a run with connections that send nothing, to see which requests it lets pass."""
+"""A run without a network, to see which requests the run itself refuses to send."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,8 @@ BODIES = {
 
 
 class SilentConnections:
-    """Answers each request with an empty list of keys, and sends nothing.
+    """Takes the place of the connections of a run. It answers each request with an empty list of keys, and sends
+    nothing.
 
     `sent_bodies` are the bodies of the requests that would change something.
     """
@@ -26,7 +27,7 @@ class SilentConnections:
         self.sent_bodies = []
 
     def attempt(self, sending):
-        """The answer to a request that the door let pass. Keeps its body if it would change something."""
+        """The answer to a request that the run did not refuse. Keeps its body if it would change something."""
         would_change_something = sending.request.method != "GET"
         if would_change_something:
             self.sent_bodies.append(sending.plain_request.body)
@@ -41,11 +42,11 @@ class SilentConnections:
         """Do nothing, because nothing was opened."""
 
 
-class GuardedDoor:
-    """The door of a run, through which every request goes. It refuses a request, or passes it to connections that send
-    nothing.
+class RunWithoutNetwork:
+    """A run whose requests leave this process never. `client.send` raises ForbiddenError if the run refuses a request.
 
-    The profile (the settings of the run) permits everything but executions. Its target is a bank, or a sandbox (a test
+    Otherwise the request counts as sent (`sent_bodies`, `exchanges`), and is answered with an empty list of keys. The
+    profile (the settings of the run) permits everything but executions. Its target is a bank, or a sandbox (a test
     system) with `is_sandbox`. `changes` are keys of the profile.
     """
 
@@ -66,12 +67,12 @@ class GuardedDoor:
 
     @property
     def sent_bodies(self):
-        """The bodies of the requests that the door let pass and that would change something, in order."""
+        """The bodies of the requests that were not refused and that would change something, in order."""
         return self._connections.sent_bodies
 
     @property
     def exchanges(self):
-        """The exchanges of the requests that the door let pass, in order."""
+        """The exchanges of the requests that were not refused, in order."""
         return self._door.exchanges
 
     @property
