@@ -63,6 +63,7 @@ def call_operation(service):
     """A function that sends a request to the sandbox. It returns the response, and the member `data` of its JSON."""
 
     def respond(method, path, body=None, authorization=f"Bearer {TOKEN}"):
+        """The response to a request with this body as JSON, and the member `data` of the response."""
         headers = {"content-type": "application/json"}
         if authorization:
             headers["authorization"] = authorization

@@ -346,7 +346,7 @@ def test_an_execution_whose_answer_is_not_read_whole_has_an_unknown_outcome(stat
 
     assert exchange.response.cut == TOO_MUCH_READ_ALREADY
     assert repeated.response is None
-    assert manual_run.door.guard.unknown_outcomes == [exchange.number]
+    assert manual_run.executions_of_unknown_outcome == [exchange.number]
     assert manual_run.door.guard.executed == 0
     assert len(real_codes_received(service)) == 1
 

@@ -61,7 +61,7 @@ def test_an_answer_that_harms_is_a_failure_with_a_name(
         exchange = manual_run.client.send("executePix", "pixconf-1")
 
     assert (exchange.failure.kind, exchange.failure.message) == (kind_of_failure, message)
-    assert manual_run.door.liveness.why_unreachable == ""
+    assert manual_run.why_unreachable == ""
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_after_seven_answers_with_too_many_headers_the_target_still_counts_as_re
 
     assert exchange.failure.message == message
     assert {exchange.failure.kind for exchange in (exchange, *later_exchanges)} == {FailureKind.LIMIT}
-    assert manual_run.door.liveness.why_unreachable == ""
+    assert manual_run.why_unreachable == ""
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_an_answer_that_is_not_read_to_its_end_says_why(answer_bytes, act_after_
         exchange = manual_run.client.send("executePix", "pixconf-1")
 
     assert (str(exchange.response.broken) or exchange.response.cut) == message
-    assert manual_run.door.liveness.why_unreachable == ""
+    assert manual_run.why_unreachable == ""
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_an_unusual_answer_within_the_limits_is_read_whole(answer_bytes, tmp_pat
 
     assert str(exchange.response.broken) == ""
     assert exchange.response.cut == ""
-    assert manual_run.door.liveness.why_unreachable == ""
+    assert manual_run.why_unreachable == ""
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,7 @@ def test_no_code_is_sent_again_to_a_service_that_locks(status, wrong_tokens_befo
     assert service.number_of_wrong_tokens >= wrong_tokens_before_a_lock
     assert service.executions_with_valid_token == list(CODES)
     assert service.paths_of_refused_executions == []
-    assert manual_run.door.unsent == {}
+    assert manual_run.operations_left_out == {}
 
 
 def test_an_execution_that_a_lock_refuses_is_not_sent_again(tmp_path):
@@ -81,7 +81,7 @@ def test_an_execution_that_a_lock_refuses_is_not_sent_again(tmp_path):
     assert service.paths_of_refused_executions == [f"/v1/execute/pix/{OTHER_CODE}"]
     assert statuses == [200, 423, 200]
     assert service.executions_with_valid_token == list(CODES)  # each arrived once
-    assert manual_run.door.unsent == {ASKED_TO_COME_BACK_LATER: {"executePix"}}
+    assert manual_run.operations_left_out == {ASKED_TO_COME_BACK_LATER: {"executePix"}}
 
 
 def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
@@ -96,4 +96,4 @@ def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
 
     assert service.executions_with_valid_token == [CODE]
     assert manual_run.outcomes_in_journal.count("sent") == 1
-    assert manual_run.door.unsent == {ASKED_TO_COME_BACK_LATER: {"executePix"}}
+    assert manual_run.operations_left_out == {ASKED_TO_COME_BACK_LATER: {"executePix"}}

@@ -64,7 +64,7 @@ def test_an_execution_without_an_answer_reaches_the_service_once(service, proxie
     repeated = manual_run.execute()
 
     assert service.executions_with_valid_token == [CODE]
-    assert manual_run.door.guard.unknown_outcomes == [exchange.number]
+    assert manual_run.executions_of_unknown_outcome == [exchange.number]
     assert manual_run.outcomes_in_journal == ["sent", "unknown"]
     assert "is not sent again" in repeated.failure.message
 
@@ -82,7 +82,7 @@ def test_an_execution_whose_success_breaks_off_has_a_known_outcome(service, manu
     assert exchange.response.broken
     assert repeated.response is None
     assert service.executions_with_valid_token == [CODE]
-    assert manual_run.door.guard.unknown_outcomes == []
+    assert manual_run.executions_of_unknown_outcome == []
 
 
 @served_by(trouble.ExecutesAndBreaksA400Off)
@@ -98,7 +98,7 @@ def test_an_execution_whose_refusal_breaks_off_has_an_unknown_outcome(service, m
     assert exchange.response.broken
     assert repeated.response is None
     assert service.executions_with_valid_token == [CODE]
-    assert manual_run.door.guard.unknown_outcomes == [exchange.number]
+    assert manual_run.executions_of_unknown_outcome == [exchange.number]
 
 
 # services that execute and refuse: the refusal has the result of the execution
@@ -127,7 +127,7 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
     error_after_settling = error_after_a_later_run()
 
     assert service.executions_with_valid_token == [CODE]
-    assert manual_run.door.guard.unknown_outcomes == [exchange.number]
+    assert manual_run.executions_of_unknown_outcome == [exchange.number]
     assert manual_run.outcomes_in_journal[:2] == ["sent", "unknown"]
     for error in (error_before_settling, error_after_settling):
         assert error.startswith("--resend-code: this code was sent at 20")  # the year of the execution
@@ -147,7 +147,7 @@ def test_a_refusal_with_the_status_done_counts_as_executed_if_no_request_had_the
     answer_to_first_code, _ = answers_to_real_codes(log)
 
     assert manual_run.door.guard.executed == 1
-    assert len(manual_run.door.guard.unknown_outcomes) == 1
+    assert len(manual_run.executions_of_unknown_outcome) == 1
     assert executed_and_refused(log) == [answer_to_first_code]
     assert manual_run.outcomes_in_journal == ["sent", "success", "sent", "unknown"]
 
@@ -252,7 +252,7 @@ def test_an_execution_that_is_answered_429_is_not_sent_again(service, manual_run
     assert repeated.response is None
     assert with_another_code.response.status == 200
     assert service.executions_with_valid_token == [CODE, OTHER_CODE]
-    assert manual_run.door.guard.unknown_outcomes == []
+    assert manual_run.executions_of_unknown_outcome == []
 
 
 @served_by(trouble.NeverAnswersARefusal, trouble.BreaksOnARefusal)
@@ -265,7 +265,7 @@ def test_a_wrong_token_without_an_answer_spends_the_code(service, manual_run, tm
     manual_run.execute()
     ManualRun(service, tmp_path, name="two").execute()
 
-    assert manual_run.door.guard.unknown_outcomes == [with_wrong_token.number]
+    assert manual_run.executions_of_unknown_outcome == [with_wrong_token.number]
     assert service.executions_with_valid_token == []
 
 
@@ -282,7 +282,7 @@ def test_a_500_to_a_wrong_token_costs_one_code(service, tmp_path):
     statuses_of_executions = [answer.response.status for answer in answers_to_real_codes(log)]
 
     assert service.executions_with_valid_token == [CODE, THIRD_CODE]
-    assert manual_run.door.guard.unknown_outcomes == [with_wrong_token.number]
+    assert manual_run.executions_of_unknown_outcome == [with_wrong_token.number]
     assert statuses_of_executions == [200, 200]
 
 
@@ -296,7 +296,7 @@ def test_a_redirect_of_a_wrong_token_costs_no_code(service, tmp_path):
     manual_run.execute_all(profile_with_codes(tmp_path, CODES))
 
     assert service.executions_with_valid_token == list(CODES)
-    assert manual_run.door.guard.unknown_outcomes == []
+    assert manual_run.executions_of_unknown_outcome == []
 
 
 @pytest.mark.parametrize(

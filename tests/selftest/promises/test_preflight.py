@@ -252,7 +252,7 @@ def test_a_target_that_drops_all_connections_is_unreachable(tmp_path):
         service.answer = lambda connection, request: reset_connection(connection)
         manual_run = ManualRun(service, tmp_path)
         reason = preflight(manual_run.client)
-    operations_tried = {exchange.operation for exchange in manual_run.door.exchanges}
+    operations_tried = {exchange.operation for exchange in manual_run.exchanges}
 
     assert reason == "the connection was dropped without an answer"
     assert operations_tried == {*READ_OPERATIONS, "executePix"}
@@ -274,7 +274,7 @@ def test_one_read_that_stops_answering_does_not_end_the_run(tmp_path):
         balance = manual_run.client.send("getBalance", "ac-0001")
 
     assert balance.response.status == 200
-    assert manual_run.door.liveness.why_unreachable == ""
+    assert manual_run.why_unreachable == ""
 
 
 def test_a_fault_of_the_set_up_is_said_first():

@@ -82,7 +82,7 @@ def test_a_refusal_that_is_not_read_whole_has_an_unknown_outcome(name, tmp_path)
     first_run, exchange = execute_in_two_runs(service, tmp_path)
 
     assert exchange.response.status == 409
-    assert first_run.door.guard.unknown_outcomes == [exchange.number]
+    assert first_run.executions_of_unknown_outcome == [exchange.number]
     assert first_run.outcomes_in_journal == ["sent", "unknown"]
     assert service.executions_with_valid_token == [CODE]
 
@@ -97,6 +97,6 @@ def test_a_refusal_in_whatever_form_is_a_refusal(name, tmp_path):
     first_run, _ = execute_in_two_runs(service, tmp_path)
     outcomes_of_first_run = first_run.outcomes_in_journal[:2]
 
-    assert first_run.door.guard.unknown_outcomes == []
+    assert first_run.executions_of_unknown_outcome == []
     assert outcomes_of_first_run == ["sent", "refused"]
     assert service.executions_with_valid_token == [CODE, CODE]

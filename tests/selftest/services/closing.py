@@ -52,6 +52,7 @@ class ClosesConnections(SocketService):
     ends_before_request = ends_instead_of_answer = staticmethod(keep_connection)
 
     def __init__(self):
+        """A service without connections."""
         super().__init__()
         # of requests that were not the first one of their connection: real codes, and the paths of all requests
         self.codes_on_kept_connections = []

@@ -59,6 +59,7 @@ class GivesOneAnswerToEverything(SocketService):
     """
 
     def __init__(self, answer_bytes, act_after_answer=do_nothing):
+        """`answer_bytes` is the whole answer, and `act_after_answer` is called with the connection after it."""
         super().__init__()
         self.answer_bytes = answer_bytes
         self.act_after_answer = act_after_answer

@@ -18,6 +18,7 @@ class HoldsKeysOfACustomer(Service):
     """The sandbox, whose first account has the keys of a customer. `received` are the requests in their order."""
 
     def __init__(self) -> None:
+        """The sandbox, after the keys of the customer were registered at its first account."""
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
         self.received = []
         with_keys(self, **KEYS_OF_CUSTOMER)
@@ -70,10 +71,12 @@ class HoldsKeysOfTwoAccounts(HoldsKeysOfACustomer):
     KEYS = ("+5511987650000", "tia@cliente.example")
 
     def __init__(self) -> None:
+        """The sandbox, after keys of the customer were registered at both accounts."""
         super().__init__()
         with self.database.transaction() as ledger:
             for key in self.KEYS:
-                ledger.add_key(Key(key, "EMAIL" if "@" in key else "PHONE", OTHER_ACCOUNT))
+                key_type = "EMAIL" if "@" in key else "PHONE"
+                ledger.add_key(Key(key, key_type, OTHER_ACCOUNT))
         self.keys_of_other_account_at_first = self.keys_held_at_other_account()
 
     def keys_held_at_other_account(self) -> set[str]:
@@ -135,6 +138,7 @@ class ShowsNumbersInAForm(HoldsKeysOfACustomer):
     """
 
     def __init__(self, written_number) -> None:
+        """`written_number` is a function of PHONE_FORMS, which writes a phone number in another form."""
         super().__init__()
         self.written_number = written_number
 
@@ -174,6 +178,7 @@ class TheCustomerUsesTheApp(HoldsKeysOfACustomer):
     """Whenever the run registers a RANDOM key, the customer does so at the same moment, and only theirs is kept."""
 
     def __init__(self) -> None:
+        """The sandbox, before the customer has registered a RANDOM key."""
         super().__init__()
         self.random_keys_of_customer = set()
 
@@ -202,6 +207,7 @@ class GivesAnOldRandomKey(HoldsKeysOfACustomer):
     NUMBER_OF_LISTED_KEYS = 100
 
     def __init__(self) -> None:
+        """The sandbox, whose first account has an old RANDOM key beside the other keys of the customer."""
         super().__init__()
         with self.database.transaction() as ledger:
             ledger.add_key(Key(OLD_RANDOM, "RANDOM", ACCOUNT))
@@ -312,6 +318,7 @@ class ShowsOnePage(HoldsKeysOfACustomer):
     """Its list shows only the first key, with members that say that there are more pages, such as `hasMore=True`."""
 
     def __init__(self, **members_about_pages) -> None:
+        """`members_about_pages` are members of each list that say that there are more pages, such as `hasMore=True`."""
         super().__init__()
         self.members_about_pages = members_about_pages
 
@@ -328,6 +335,7 @@ class ConcatenatesSql(HoldsKeysOfACustomer):
     """
 
     def __init__(self) -> None:
+        """The sandbox, before a request with a quote has arrived."""
         super().__init__()
         self.statements = []
 

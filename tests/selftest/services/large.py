@@ -71,6 +71,7 @@ class GivesOneLargeAnswer(Service):
     """Gives the answer of this shape, a name in SHAPES, to every request. With `uses_gzip` its body is compressed."""
 
     def __init__(self, shape: str, *, uses_gzip: bool) -> None:
+        """Make the answer of this shape, with its headers."""
         super().__init__()
         self._body = SHAPES[shape]()
         self._is_never_the_same = NEVER_THE_SAME in shape

@@ -70,13 +70,14 @@ class ManualRun:
         pix_keys=(), clock=time.monotonic, duration=math.inf, **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
-        base_url = base_url or ("http://bank.example" if proxied else service.base_url)
+        if not base_url:
+            base_url = "http://bank.example" if proxied else service.base_url
+        proxy = service.base_url if proxied else None
         journal = None
         if has_journal:
             journal = started_journal(folder, run=name, environment=environment, codes_to_resend=codes_to_resend)
         sizes = {"requests": 100, "timeout": 60, "response_bytes": 100_000, "parallel": parallel}
         budget = Budget(Limits(**{**sizes, **limits}), is_sandbox=is_sandbox)
-        proxy = service.base_url if proxied else None
         budget.run_end = EndsWhenSet(duration, clock=clock)
         budget.run_end.silent = getattr(service, "silent", EndsWhenSet.silent)
         self.secrets = Secrets({"code": (CODE, OTHER_CODE)})
@@ -88,6 +89,39 @@ class ManualRun:
             budget=budget, check_amounts=permit_everything, check_identifiers=permit_everything, journal=journal, keys=Keys(pix_keys), is_sandbox=is_sandbox,
         )  # fmt: skip
         self.client = Client(self.door)
+
+    @property
+    def exchanges(self):
+        """The requests that were sent, each with its answer, in order."""
+        return self.door.exchanges
+
+    @property
+    def executions_of_unknown_outcome(self):
+        """The numbers of the executions after which nobody knows whether money moved, for example after a time-out."""
+        return self.door.guard.unknown_outcomes
+
+    @property
+    def notes(self):
+        """The notes of the run for its report, such as "executions were stopped: …"."""
+        return self.door.guard.notes
+
+    @property
+    def operations_left_out(self):
+        """Operations to which requests were not sent, or not sent again, by the reason."""
+        return self.door.unsent
+
+    @property
+    def why_unreachable(self):
+        """Why the service counts as unreachable. Empty if it can be reached."""
+        return self.door.liveness.why_unreachable
+
+    def codes_that_may_be_sent(self, codes):
+        """Those of these transaction codes that the run may send with the valid token, as the journal says."""
+        return self.door.guard.open_journal_and_find_usable(codes)
+
+    def stop(self):
+        """Stop the run, as Ctrl-C does. Requests on the wire are cut off, and later ones are not sent."""
+        self.door.run_end.stop()
 
     def execute(self, code=CODE, credential=VALID):
         """Send an execution of this code with this credential, and return the exchange."""
@@ -151,6 +185,7 @@ class FakeBank(Service):
     """
 
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
+        """A bank that has received no request. `token` is the valid token."""
         super().__init__(token=token)
         self.received: list[Request] = []
 
@@ -213,6 +248,7 @@ def run_suite_in_memory(
     selected_ids = ids_selected_by(selected) if selected else requirements()
 
     def is_selected(item) -> bool:
+        """True if this test of pytest is to run: it is of the wanted sort, and its requirement is selected."""
         is_generated = item.get_closest_marker("property") is not None
         requirement_id = item.get_closest_marker("requirement").args[0]
         return is_generated in tests and requirement_id in selected_ids

@@ -16,6 +16,7 @@ class DelaysEachAnswer(Service):
     """The sandbox, which waits `delay` seconds before each answer. Requests on several connections wait side by side."""
 
     def __init__(self, delay: float) -> None:
+        """A service that has answered nothing. `delay` are the seconds before each answer."""
         super().__init__()
         self.answered = 0
         self._delay = delay

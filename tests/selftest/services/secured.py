@@ -13,10 +13,13 @@ class Certificates:
     """An authority with certificates for the service and for a client, as PEM files in a folder."""
 
     def __init__(self, folder):
+        """Make a new authority, and write its certificate and those of a client into the folder."""
         self.authority = trustme.CA()
         self.server = self.authority.issue_cert("localhost")
         client = self.authority.issue_cert("qa@example.com")
-        self.ca_bundle, self.client_cert, self.client_key = (folder / file for file in ("ca", "cert", "key"))
+        self.ca_bundle = folder / "ca"
+        self.client_cert = folder / "cert"
+        self.client_key = folder / "key"
         self.authority.cert_pem.write_to_path(str(self.ca_bundle))
         client.cert_chain_pems[0].write_to_path(str(self.client_cert))
         client.private_key_pem.write_to_path(str(self.client_key))
@@ -31,6 +34,7 @@ class SpeaksTls(SocketService):
     host = "https://localhost"
 
     def __init__(self, certificates, *, needs_client_certificate=True):
+        """A service with the certificate for localhost. `certificates` is an object of the class Certificates."""
         super().__init__()
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         certificates.server.configure_cert(self.context)

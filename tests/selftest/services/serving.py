@@ -26,6 +26,7 @@ class SocketService:
     host = "http://127.0.0.1"
 
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
+        """A service that is not started. `token` is the valid token. Its port is taken already, so it has an address."""
         self.sandbox = Service(token=token)
         self.received: list[Request] = []
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)

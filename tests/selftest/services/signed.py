@@ -23,6 +23,7 @@ class SignsItsToken(Service):
     """HS256 or HS384. With HS384 the signature in base64 has whole groups of four characters, without spare bits."""
 
     def __init__(self) -> None:
+        """Make the valid token: the header, the claims and their signature, with dots between them."""
         header = base64url_encoded(json.dumps({"alg": self.ALGORITHM, "typ": "JWT"}))
         claims = base64url_encoded(json.dumps(self.CLAIMS))
         header_and_claims = f"{header}.{claims}"

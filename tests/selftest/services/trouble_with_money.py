@@ -27,6 +27,7 @@ class Trouble(SocketService):
     answer_in_trouble = Response(504, b"gateway timeout")
 
     def __init__(self):
+        """The sandbox, before an answer was held back."""
         super().__init__()
         self.silent = threading.Event()
 
@@ -79,6 +80,7 @@ class ResetsAnExecution(Trouble):
     """Reads the execution and resets the connection."""
 
     def execute(self, connection, request):
+        """Reset the connection in the place of an answer. Nothing is executed."""
         reset_connection(connection)
 
 
@@ -86,6 +88,7 @@ class DropsAnExecution(Trouble):
     """Reads the execution, and closes the connection without an answer."""
 
     def execute(self, connection, request):
+        """Close the connection in the place of an answer. Nothing is executed."""
         connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -93,6 +96,7 @@ class CutsAnExecutionShort(Trouble):
     """Executes the code, and sends the answer without its last 40 bytes."""
 
     def execute(self, connection, request):
+        """Execute the code, and close the connection before the end of the answer."""
         whole_answer = response_bytes(self.sandbox.respond(request))
         connection.sendall(whole_answer[:-40])
         connection.shutdown(socket.SHUT_RDWR)
@@ -102,6 +106,7 @@ class ExecutesAndBreaksA400Off(Trouble):
     """Executes the code, and sends an answer with status 400, without its last 40 bytes."""
 
     def execute(self, connection, request):
+        """Execute the code, send the status 400, and close the connection before the end of the answer."""
         answer = replace(self.sandbox.respond(request), status=400)
         connection.sendall(response_bytes(answer)[:-40])
         connection.shutdown(socket.SHUT_RDWR)
@@ -170,6 +175,7 @@ class ExecutesForAnybody(SocketService):
     """The sandbox, which checks the token of no request."""
 
     def __init__(self):
+        """The sandbox, whose check of the token does nothing."""
         super().__init__()
         self.sandbox.authorize = lambda request, operation: None  # raises no refusal, whatever the token
 

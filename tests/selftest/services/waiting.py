@@ -35,6 +35,7 @@ class ThreadWithResult(threading.Thread):
     """
 
     def __init__(self, function):
+        """Start the thread, which calls the function."""
         super().__init__(daemon=True)
         self._function = function
         self._has_returned = False

@@ -24,6 +24,7 @@ class SilentConnections:
     """
 
     def __init__(self):
+        """Connections over which nothing was sent."""
         self.sent_bodies = []
 
     def attempt(self, sending):
@@ -51,6 +52,7 @@ class RunWithoutNetwork:
     """
 
     def __init__(self, folder, *, is_sandbox=False, **changes):
+        """Load the profile, whose files are in the folder, and open the door, through which every request of a run goes."""
         settings = {
             "allow": ALLOWED,
             "requests": BODIES,

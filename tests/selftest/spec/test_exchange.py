@@ -43,6 +43,7 @@ def test_a_large_body_is_read_once_for_all_small_facts_about_it(monkeypatch):
     bodies_read = []
 
     def read_json_and_note(body):
+        """Read the JSON of a body, and note that it was read."""
         bodies_read.append(body)
         return read_json(body)
 

@@ -63,6 +63,7 @@ def test_of_joined_names_and_messages_only_the_messages_are_translated():
     """Plain texts are names, such as those of fields. The translation here turns x and y into capitals."""
 
     def translate(one: str, many: str, number: int) -> str:
+        """The template with x and y in capitals."""
         return one.replace("x", "X").replace("y", "Y")
 
     name_and_message = joined_keeping_repeats(["x", say("y")], ", ")

@@ -71,6 +71,7 @@ class RedirectsTheBalance(Service):
     """
 
     def __init__(self, *, redirects_all, **options):
+        """`redirects_all` says if other requests are redirected, too. `options` are those of the sandbox."""
         super().__init__(**options)
         self.redirects_all = redirects_all
 

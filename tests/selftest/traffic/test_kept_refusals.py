@@ -27,6 +27,7 @@ class LocksAccounts(Service):
     LOCKED_REQUESTS = WITHOUT_END  # how many requests for the account are refused
 
     def __init__(self):
+        """The sandbox, whose accounts have got no wrong token."""
         super().__init__()
         self.wrong_tokens_in_a_row: Counter[str] = Counter()  # by account
         self.requests_still_refused: Counter[str] = Counter()  # by account

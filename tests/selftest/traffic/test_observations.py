@@ -39,6 +39,7 @@ def behaviour_of_service(service):
     )
 
     def has_targeted_requests(test):
+        """True if a test judges requests that are written by hand, and no generated traffic."""
         return test.get_closest_marker("property") is None
 
     run = run_tests_in_memory(service, profile_of_service, has_targeted_requests)
@@ -218,6 +219,7 @@ def test_of_two_deletions_with_the_same_unusual_body_one_is_observed():
     """
 
     def deletion(number, *, body_in_words, account, status):
+        """A deletion with an unusual body, such as an empty one, and its answer with this status."""
         path = f"/v1/pix/keys/{account}"
         exchange = answer("deletePixKey", {}, status=status, valid=False, path=path, method="DELETE")
         return replace(exchange, unusual=("body", body_in_words), purpose=Invalid.IS_OBSERVED, number=number)

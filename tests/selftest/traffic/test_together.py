@@ -27,6 +27,7 @@ class AnswersOtherwiseBesideOthers(SocketService):
     """
 
     def __init__(self, status=None, body=b"{}"):
+        """`status` and `body` are the answer to the first two requests. Without a status they get no answer."""
         super().__init__()
         self.status, self.body = status, body
         self._both_are_there = threading.Barrier(2)
@@ -70,12 +71,12 @@ def test_a_doubtful_request_is_sent_again_alone(request_sent, status_beside, sta
     """
     with AnswersOtherwiseBesideOthers(status_beside) as service:
         manual_run, answers = send_twice_at_once(service, tmp_path, **request_sent)
-    numbers_beside = [exchange.beside for exchange in manual_run.door.exchanges]
-    first, second, *_ = manual_run.door.exchanges
+    numbers_beside = [exchange.beside for exchange in manual_run.exchanges]
+    first, second, *_ = manual_run.exchanges
 
     assert [answer.response.status for answer in answers] == [status_alone, status_alone]
     assert numbers_beside == [1, 1, 0, 0]
-    assert numbers_superseded(manual_run.door.exchanges) == {first.number, second.number}
+    assert numbers_superseded(manual_run.exchanges) == {first.number, second.number}
 
 
 def test_a_success_that_deviates_from_the_document_is_not_sent_again(tmp_path):
@@ -87,7 +88,7 @@ def test_a_success_that_deviates_from_the_document_is_not_sent_again(tmp_path):
         manual_run, answers = send_twice_at_once(service, tmp_path, **READ)
 
     assert [json.loads(answer.response.body)["code"] for answer in answers] == ["0", "0"]
-    assert len(manual_run.door.exchanges) == 2
+    assert len(manual_run.exchanges) == 2
 
 
 def test_an_execution_that_was_refused_beside_a_read_is_not_sent_again(tmp_path):
@@ -100,12 +101,12 @@ def test_an_execution_that_was_refused_beside_a_read_is_not_sent_again(tmp_path)
         read = partial(manual_run.client.send, **READ)
         # sends both at the same moment, and returns the answer to the first
         executed = Together(manual_run.client).send_with_companion(partial(manual_run.execute, CODE), read)
-    first_two = manual_run.door.exchanges[:2]
+    first_two = manual_run.exchanges[:2]
     [refused_read] = [exchange for exchange in first_two if exchange.operation == "listAccounts"]
 
     assert executed.response.status == 409
     assert len(real_codes_received(service)) == 1
-    assert numbers_superseded(manual_run.door.exchanges) == {refused_read.number}
+    assert numbers_superseded(manual_run.exchanges) == {refused_read.number}
 
 
 def test_two_executions_at_the_same_moment_are_not_sent_again(tmp_path):
@@ -133,5 +134,5 @@ def test_a_request_that_the_door_itself_sent_again_is_not_sent_a_third_time(stat
         manual_run, answers = send_twice_at_once(service, tmp_path, **READ)
 
     assert [answer.response.status for answer in answers] == [200, 200]
-    assert len(manual_run.door.exchanges) == 4
-    assert len(numbers_superseded(manual_run.door.exchanges)) == 2
+    assert len(manual_run.exchanges) == 4
+    assert len(numbers_superseded(manual_run.exchanges)) == 2

@@ -48,6 +48,9 @@ def check_command(tmp_path, capsys):
     """
 
     def run_check(service, *, base_url="", options=(), **changes):
+        """Run the command, and return its exit status and the lines printed. The address may differ from that of the
+        service.
+        """
         settings = {"transactions": {"prepare": PREPARE}, **changes}
         profile = write_profile(tmp_path, base_url or service.base_url, **settings)
         variables_before = dict(os.environ)
@@ -373,6 +376,7 @@ def test_a_check_may_only_read():
 
     @contextmanager
     def open_client(profile):
+        """Note what the profile permits, and open no client."""
         permissions.append(profile.allow)
         raise UnreachableError("nobody is asked here")
         yield  # never reached, but it makes the function a context manager

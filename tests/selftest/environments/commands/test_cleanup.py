@@ -68,6 +68,7 @@ def cleanup(capsys, monkeypatch):
     """
 
     def run_cleanup(profile, *options, token=TOKEN_VARIABLES["PIX_TOKEN"]):
+        """Run the command with this token, and return its exit status and the lines that it printed."""
         monkeypatch.setenv("PIX_TOKEN", token)
         status = main(["cleanup", str(profile), *options])
         out, err = capsys.readouterr()
@@ -243,6 +244,7 @@ class RunThatMayNotDelete:
     """
 
     def __init__(self, folder):
+        """The service and the path of the key record, before the run. Both are in this process and this folder."""
         self.service = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
         self.keys_before = keys_of_first_account(self.service)
         self.record = folder / "keys-profile.jsonl"
@@ -260,6 +262,7 @@ class RunThatMayNotDelete:
         return self
 
     def __exit__(self, *reason):
+        """Stop the server."""
         self._server.__exit__(*reason)
 
 

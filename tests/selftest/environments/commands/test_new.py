@@ -25,6 +25,7 @@ def new_command(path, capsys):
     """
 
     def run_new(*options, name=path):
+        """Run the command for a profile of this name, and return its exit status and the lines that it printed."""
         status = main(["new", str(name), *options])
         printed = capsys.readouterr()
         return status, (printed.out + printed.err).replace(str(path), "PATH").splitlines()

@@ -25,6 +25,7 @@ class ListHistory:
     """
 
     def __init__(self, account=ACCOUNT, *, is_sandbox=False, key_at="/data/keys/*/pixKey"):
+        """An empty history. The run registers keys at `account`, and `key_at` says where a list has its keys."""
         self.lists = AccountLists(account, is_sandbox=is_sandbox, key_at=key_at)
         self._number = 0
 

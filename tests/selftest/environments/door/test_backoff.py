@@ -31,6 +31,7 @@ class Time:
     now = 0.0
 
     def sleep(self, seconds):
+        """Put the clock forward. Nothing waits."""
         self.now += max(0.0, seconds)
 
 
@@ -246,6 +247,7 @@ def test_one_failed_handshake_does_not_make_the_target_unreachable():
     """
 
     def target_is_gone():
+        """False, because a read is still answered."""
         return False
 
     liveness = Liveness(target_is_gone, RunEnd())

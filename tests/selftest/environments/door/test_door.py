@@ -77,8 +77,8 @@ def test_a_note_names_all_operations_that_are_cut_short_for_its_reason(manual_ru
         manual_run.door.note(NoteSubject.NOT_ALL_SENT, "locked out", operation)
     manual_run.door.note(NoteSubject.SET_UP, "look at the list")
 
-    assert manual_run.door.unsent == {"locked out": {"executePix", "registerPixKey"}}
-    assert manual_run.door.guard.notes == ["look at the list"]
+    assert manual_run.operations_left_out == {"locked out": {"executePix", "registerPixKey"}}
+    assert manual_run.notes == ["look at the list"]
 
 
 # -- the token ----------------------------------------------------------------------------------------------------
@@ -88,11 +88,13 @@ class ExpiresUnderWay(SocketService):
     """The sandbox, whose token expires while the eight requests after the first one are on the wire. They are refused."""
 
     def __init__(self):
+        """The sandbox. As soon as the eight requests after the first one have arrived, its token changes."""
         super().__init__()
         self._numbers = count(1)
         self._all_eight_are_there = threading.Barrier(8, action=self._let_token_expire)
 
     def _let_token_expire(self):
+        """Accept another token from now on, and refuse the old one."""
         self.sandbox.token = NEW_TOKEN
 
     def answer(self, connection, request):
@@ -110,6 +112,7 @@ class RunWhoseTokenExpires:
     """
 
     def __init__(self, service, folder, *, has_new_token):
+        """Send a read, and then eight reads at the same moment, during which the token expires."""
         self.has_new_token = has_new_token
         self.attempts_to_fetch = 0
         self.manual_run = ManualRun(service, folder, parallel=8, refresh=self.fetch)
@@ -123,16 +126,20 @@ class RunWhoseTokenExpires:
         return self.client.send("listAccounts", valid=True)
 
     def fetch(self):
-        """Fetch a token. True if it is another one."""
+        """Fetch a token: the new one, if there is one. Otherwise the old token again. Returns True if it is new."""
         self.attempts_to_fetch += 1
-        self.manual_run.secrets.learn_token(NEW_TOKEN if self.has_new_token else OLD_TOKEN)
+        token = NEW_TOKEN if self.has_new_token else OLD_TOKEN
+        self.manual_run.secrets.learn_token(token)
         return self.has_new_token
 
     @property
     def numbers_of_refused_reads(self):
         """The numbers of the reads with the valid token that got 401."""
-        exchanges = self.manual_run.door.exchanges
-        return {exchange.number for exchange in exchanges if exchange.valid and exchange.response.status == 401}
+        numbers = set()
+        for exchange in self.manual_run.exchanges:
+            if exchange.valid and exchange.response.status == 401:
+                numbers.add(exchange.number)
+        return numbers
 
     @property
     def numbers_that_do_not_count(self):
@@ -198,7 +205,13 @@ def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service,
 
     The code itself is not sent again, because each code is sent at most once.
     """
-    manual_run = ManualRun(service, tmp_path, refresh=lambda: manual_run.secrets.learn_token(NEW_TOKEN) or True)
+
+    def fetch_token():
+        """Fetch the new token. True, because it is another one."""
+        manual_run.secrets.learn_token(NEW_TOKEN)
+        return True
+
+    manual_run = ManualRun(service, tmp_path, refresh=fetch_token)
     manual_run.client.send("listAccounts", valid=True)
     service.sandbox.token = NEW_TOKEN
     manual_run.execute(CODE)

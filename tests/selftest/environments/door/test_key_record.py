@@ -21,6 +21,7 @@ def open_record(tmp_path):
     """
 
     def open_record_of_run(run="one", base_url="https://bank.example"):
+        """The key record as the run of this name opens it, for the service at this address."""
         return KeyRecord(tmp_path / "keys.jsonl", DigestKey(tmp_path / "key"), "staging", run, base_url=base_url)
 
     return open_record_of_run

@@ -572,7 +572,7 @@ def test_off_a_sandbox_two_lists_must_show_that_the_run_registered_a_key_of_the_
     """A key of the profile (the settings of the run) belongs to a person. The run may delete it only if it registered
     it.
 
-    A complete list from before the run lacks the key, and the list of now shows it. Neither list hides characters, and
+    A complete list from before the run lacks the key, and the current list shows it. Neither list hides characters, and
     the profile calls the key `disposable`. The target is not a sandbox (a test system).
     """
     assert profile_key_may_be_deleted(key, LIST_WITHOUT_THE_KEY, LIST_WITH_THE_KEY, is_sandbox=False)
@@ -600,22 +600,28 @@ def test_off_a_sandbox_some_keys_are_not_deleted_whatever_the_lists_show(key):
     ids=["it was not read", "it has more pages", "it hides characters of a key"],
 )
 def test_off_a_sandbox_the_list_before_the_run_must_exclude_the_key(list_before):
-    """A key of the profile (the settings of the run) is not deleted if it may have been there before the run. The list
-    of now shows it.
+    """A key of the profile (the settings of the run) is deleted only if the list before the run lacks it for sure.
+
+    The current list shows the key, as is necessary. The target is not a sandbox (a test system).
     """
-    assert not profile_key_may_be_deleted(REGISTERED_KEY, list_before, LIST_WITH_THE_KEY, is_sandbox=False)
+    current_list = LIST_WITH_THE_KEY
+
+    assert not profile_key_may_be_deleted(REGISTERED_KEY, list_before, current_list, is_sandbox=False)
 
 
 @pytest.mark.parametrize(
-    "list_now",
+    "current_list",
     [None, LIST_WITH_THE_KEY_AND_A_MASKED_ONE, LIST_WITHOUT_THE_KEY],
     ids=["it was not read", "it hides characters of a key", "it lacks the key"],
 )
-def test_off_a_sandbox_the_list_of_now_must_show_the_key(list_now):
-    """A key of the profile (the settings of the run) is not deleted if it may not be there any more. The list from
-    before the run lacks it.
+def test_off_a_sandbox_the_current_list_must_show_the_key(current_list):
+    """A key of the profile (the settings of the run) is deleted only if the current list of keys shows it for sure.
+
+    The list from before the run lacks the key, as is necessary. The target is not a sandbox (a test system).
     """
-    assert not profile_key_may_be_deleted(REGISTERED_KEY, LIST_WITHOUT_THE_KEY, list_now, is_sandbox=False)
+    list_before = LIST_WITHOUT_THE_KEY
+
+    assert not profile_key_may_be_deleted(REGISTERED_KEY, list_before, current_list, is_sandbox=False)
 
 
 @pytest.mark.parametrize(

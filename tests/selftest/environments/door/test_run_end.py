@@ -33,6 +33,7 @@ class Silent(SocketService):
     """Does what a request asks for and never answers. Each request that arrives releases the semaphore `has_arrived`."""
 
     def __init__(self):
+        """A service at which no request has arrived."""
         super().__init__()
         self.has_arrived = threading.Semaphore(0)
 
@@ -49,6 +50,7 @@ class Clock:
     now = 0.0
 
     def __call__(self):
+        """The seconds that the test has set."""
         return self.now
 
 
@@ -67,6 +69,7 @@ class StoppedRun:
     """
 
     def __init__(self, service, folder):
+        """Send the four requests in threads of their own, and stop the run when all of them have arrived."""
         how_to_prepare = {
             "operation": "createPix", "json": {"account": ACCOUNT}, "code_at": "/data/transactionId", "count": 2,
         }  # fmt: skip
@@ -86,7 +89,7 @@ class StoppedRun:
         )
         for _ in (reading, executing, registering):
             assert service.has_arrived.acquire(timeout=HANG_LIMIT_S)
-        self.door.run_end.stop()
+        manual_run.stop()
         self.execution = executing.result()
         for thread in (reading, registering, preparing):
             thread.result()
@@ -110,12 +113,12 @@ def test_a_stopped_run_cuts_the_requests_on_the_wire(stopped_run, silent_service
 
     No other request is sent, and the service does not count as unreachable.
     """
-    exchanges = stopped_run.door.exchanges
+    exchanges = stopped_run.manual_run.exchanges
     failures = {(exchange.failure.kind, exchange.failure.message) for exchange in exchanges}
 
     assert failures == {(FailureKind.LIMIT, "the run was stopped, and no answer came in time")}
     assert len(silent_service.received) == len(exchanges) == 4
-    assert stopped_run.door.liveness.why_unreachable == ""
+    assert stopped_run.manual_run.why_unreachable == ""
 
 
 def test_an_execution_that_a_stopped_run_cut_is_not_sent_by_a_later_run(stopped_run, silent_service, tmp_path):
@@ -124,10 +127,10 @@ def test_an_execution_that_a_stopped_run_cut_is_not_sent_by_a_later_run(stopped_
     The journal (a file that later runs read) says so, and a later run may not send the transaction code.
     """
     later_run = ManualRun(silent_service, tmp_path, name="two")
-    codes_that_a_later_run_may_send = later_run.door.guard.open_journal_and_find_usable([CODE])
+    codes_that_a_later_run_may_send = later_run.codes_that_may_be_sent([CODE])
 
     assert stopped_run.manual_run.outcomes_in_journal == ["sent", "unknown"]
-    assert stopped_run.door.guard.unknown_outcomes == [stopped_run.execution.number]
+    assert stopped_run.manual_run.executions_of_unknown_outcome == [stopped_run.execution.number]
     assert codes_that_a_later_run_may_send == []
 
 
@@ -137,7 +140,7 @@ def test_what_a_stopped_run_may_have_changed_is_reported(stopped_run):
     The report lists the key as perhaps registered, and the transfer as prepared and not executed.
     """
     states_of_keys = [key.state for key in stopped_run.door.keys.not_cleaned_up()]
-    prepared_transfers = stopped_run.door.guard.prepared.outcomes_of_preparations(stopped_run.door.exchanges)
+    prepared_transfers = stopped_run.door.guard.prepared.outcomes_of_preparations(stopped_run.manual_run.exchanges)
 
     assert states_of_keys == [KeyState.MAYBE]
     assert [exchange.operation for exchange, _ in prepared_transfers] == ["createPix"]
@@ -146,7 +149,7 @@ def test_what_a_stopped_run_may_have_changed_is_reported(stopped_run):
 def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
     """A read, an execution and a list of keys are not sent. They have the number 0, and say that the run was
     stopped."""
-    manual_run.door.run_end.stop()
+    manual_run.stop()
     unsent = [send_a_read(manual_run), manual_run.execute(CODE), manual_run.client.send("listPixKeys", "1")]
 
     assert [(exchange.number, exchange.failure.message) for exchange in unsent] == [(0, STOPPED)] * 3
@@ -155,7 +158,7 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
 
 def test_a_stopped_run_does_not_even_clean_up(manual_run):
     """After a run was stopped, even a request that would delete a key of the run (`cleans_up`) is refused."""
-    manual_run.door.run_end.stop()
+    manual_run.stop()
 
     with pytest.raises(LimitError, match=STOPPED):
         manual_run.door.run_end.refuse_if_over(SimpleNamespace(cleans_up=True))
@@ -165,10 +168,10 @@ def test_a_later_run_may_send_a_code_that_a_stopped_run_did_not_send(manual_run)
     """The execution comes after the run was stopped, so it is not sent. A later run may send its code, because the
     journal (the file of the codes that were sent) does not have it.
     """
-    manual_run.door.run_end.stop()
+    manual_run.stop()
     manual_run.execute(CODE)
 
-    assert manual_run.door.guard.open_journal_and_find_usable([CODE]) == [CODE]
+    assert manual_run.codes_that_may_be_sent([CODE]) == [CODE]
 
 
 # Each of these functions returns a context. Inside its `with` block the next execution of the run has to wait.
@@ -214,6 +217,7 @@ def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(
     wait = getattr(run_end, method_that_waits)
 
     def wait_and_say_so(*arguments):
+        """Set the event `is_waiting`, and wait."""
         is_waiting.set()
         return wait(*arguments)
 
@@ -224,13 +228,13 @@ def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(
         run_end.stop()
         unsent = thread.result()
     later_run = ManualRun(service, tmp_path, name="two")
-    codes_that_a_later_run_may_send = later_run.door.guard.open_journal_and_find_usable([CODE])
+    codes_that_a_later_run_may_send = later_run.codes_that_may_be_sent([CODE])
 
     assert unsent.number == 0
     assert unsent.failure.message == STOPPED
     assert service.received == []
     assert manual_run.door.budget.executions_left == executions_left_before
-    assert manual_run.door.guard.unknown_outcomes == []
+    assert manual_run.executions_of_unknown_outcome == []
     assert codes_that_a_later_run_may_send == [CODE]
 
 
@@ -278,7 +282,7 @@ def test_in_the_last_minute_only_requests_that_clean_up_are_sent(
         expected_notes = {DURATION_IS_OVER: operations_left_out}
 
     assert len(service.received) == len(operations_sent)
-    assert manual_run.door.unsent == expected_notes
+    assert manual_run.operations_left_out == expected_notes
 
 
 def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):

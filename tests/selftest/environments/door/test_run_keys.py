@@ -53,6 +53,10 @@ class History:
         accounts=(ACCOUNT, OTHER_ACCOUNT),
         key_at="/data/keys/*/pixKey",
     ):
+        """An empty history of a run whose profile (its settings) has these keys and accounts.
+
+        `key_at` says where a list has its keys.
+        """
         self.record = record
         self.keys = Keys(profile_keys, record, accounts, is_sandbox=is_sandbox, key_at=key_at)
         self.events_while_on_the_wire: list[str] = []  # events in the record while the last request was on the wire
@@ -400,31 +404,25 @@ def test_a_key_has_vanished_only_if_two_lists_in_a_row_lack_it():
 
 
 def test_a_key_that_a_list_shows_again_has_not_vanished():
-    """The lists after the deletion show the customer's key, lack it, and show it again, so it is still there."""
-    history = (
-        History()
-        .list_shows(CUSTOMER_KEY)
-        .delete(PROFILE_KEY)
-        .list_shows(CUSTOMER_KEY)
-        .list_is_empty()
-        .list_shows(CUSTOMER_KEY)
-    )
+    """A customer's key was there before the run, and the run deletes another key.
+
+    Of three lists afterwards the second one lacks the customer's key, and the third one shows it again. So the key is
+    still there.
+    """
+    history = History().list_shows(CUSTOMER_KEY).delete(PROFILE_KEY)
+    history.list_shows(CUSTOMER_KEY).list_is_empty().list_shows(CUSTOMER_KEY)
 
     assert history.vanished_keys == set()
 
 
 def test_no_key_has_vanished_if_the_lists_have_more_pages():
-    """A key has not vanished if the lists without it have more pages, because it may be on one of them.
+    """A customer's key was there before the run, and the run deletes another key. Two lists afterwards lack both keys.
 
-    Both lists after the deletion of another key lack the customer's key.
+    But these lists have more pages (`next`), so the customer's key may be on another page. It has not vanished.
     """
-    history = (
-        History()
-        .list_shows(CUSTOMER_KEY)
-        .delete(PROFILE_KEY)
-        .list_is_empty(next="/v1/pix/keys?page=2")
-        .list_is_empty(next="/v1/pix/keys?page=2")
-    )
+    history = History().list_shows(CUSTOMER_KEY).delete(PROFILE_KEY)
+    for _ in range(2):
+        history.list_is_empty(next="/v1/pix/keys?page=2")
 
     assert history.vanished_keys == set()
 

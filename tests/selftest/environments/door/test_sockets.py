@@ -139,7 +139,7 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service_c
     assert statuses == [200, 200, 200]
     assert codes_received == list(ALL_CODES)
     assert service.codes_on_kept_connections == []
-    assert manual_run.door.guard.unknown_outcomes == []  # the numbers of executions of unknown outcome
+    assert manual_run.executions_of_unknown_outcome == []
 
 
 CLOSING_AT_THE_SECOND_CODE = {
@@ -185,7 +185,7 @@ class TestConnectionThatClosesUnderACode:
         outcomes_of_second_code = manual_run.outcomes_in_journal[2:4]  # after "sent" and "success" of the first code
 
         assert lost_execution.response is None
-        assert manual_run.door.guard.unknown_outcomes == [lost_execution.number]
+        assert manual_run.executions_of_unknown_outcome == [lost_execution.number]
         assert outcomes_of_second_code == ["sent", "unknown"]
 
     def test_the_closed_connection_is_no_failure_of_the_service(
@@ -202,7 +202,7 @@ class TestConnectionThatClosesUnderACode:
         conclusion = judge("executePix.connection", lost_execution).conclusion
 
         assert conclusion is Conclusion.INCONCLUSIVE
-        assert manual_run.door.liveness.why_unreachable == ""
+        assert manual_run.why_unreachable == ""
         assert [first_execution.response.status, third_execution.response.status] == [200, 200]
 
 
@@ -214,7 +214,7 @@ def test_a_read_that_is_lost_on_a_kept_connection_is_sent_again(service, manual_
     """
     service.ends_before_request = lambda connection: connection.recv(1, socket.MSG_PEEK)
     reads = [manual_run.client.send("listAccounts") for _ in range(2)]
-    _, lost_read, _ = manual_run.door.exchanges
+    _, lost_read, _ = manual_run.exchanges
     conclusion = judge("listAccounts.connection", lost_read).conclusion
 
     assert [exchange.response.status for exchange in reads] == [200, 200]
@@ -245,6 +245,7 @@ class NotesConnections(SocketService):
     """Notes over which connections the requests for each path come. The test sends requests for two paths."""
 
     def __init__(self):
+        """A service that has noted no connection."""
         super().__init__()
         self.connections_by_path = defaultdict(set)
         self._both_paths_were_requested = threading.Barrier(2)

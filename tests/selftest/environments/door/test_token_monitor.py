@@ -32,6 +32,7 @@ class WatchedToken:
     """
 
     def __init__(self, *, statuses_of_checks=(401,), next_token=SECOND_TOKEN):
+        """A monitor of a run that has the first token, and has sent nothing."""
         self.secrets = Secrets()
         self.secrets.learn_token(FIRST_TOKEN)
         self.reads_sent_again = []

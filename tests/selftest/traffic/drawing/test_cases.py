@@ -240,6 +240,7 @@ def test_no_amount_is_sent_that_no_hook_filtered(amount):
     """
 
     def transfer_of(value):
+        """A request for a transfer of this amount."""
         return Case("transferInternal", body=json.dumps({"from": SYNTHETIC_PREFIX, "value": value}).encode())
 
     permitted_transfer = transfer_of(3)
@@ -271,6 +272,7 @@ def classes_of(value: Any) -> set[str]:
     members = list(value.values()) if isinstance(value, dict) else []
 
     def has_a_member_of(type_of_value: type) -> bool:
+        """True if a member of the body has this type."""
         return any(isinstance(member, type_of_value) for member in members)
 
     belongs_to = {

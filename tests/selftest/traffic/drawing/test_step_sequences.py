@@ -98,6 +98,7 @@ def test_the_search_ends_at_the_shortest_sequence():
     sequences_that_fail = []
 
     def fails(part):
+        """True if the service fails at the end of this part of the sequence. Notes each such part."""
         is_failure = part.count("register") == 2 and part[-1] == "read"
         if is_failure:
             sequences_that_fail.append(part)

@@ -25,6 +25,7 @@ def test_the_search_ends_at_the_smallest_value():
     numbers_with_finding = []
 
     def shows_finding(number):
+        """True if the number shows the finding. Notes each such number."""
         has_finding = number >= 1_000
         if has_finding:
             numbers_with_finding.append(number)
@@ -40,6 +41,7 @@ def test_a_finding_that_no_first_value_shows_ends_the_search():
     values_tried = []
 
     def note_value(value):
+        """Note the value. False, because it does not show the finding."""
         values_tried.append(value)
         return False
 

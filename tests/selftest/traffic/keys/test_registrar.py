@@ -19,6 +19,7 @@ class WaitsForASecondDeletion(SocketService):
     """Answers a deletion as soon as another deletion has arrived, or after a second."""
 
     def __init__(self):
+        """A service at which no deletion has arrived."""
         super().__init__()
         self._two_have_arrived = threading.Barrier(2)
 
@@ -41,7 +42,7 @@ def deletions_at_the_end(folder, profile, keys_to_register):
         for key in keys_to_register(registrar):
             registrar.register(key)
         registrar.clean_up()
-    return [exchange for exchange in manual_run.door.exchanges if exchange.operation == "deletePixKey"]
+    return [exchange for exchange in manual_run.exchanges if exchange.operation == "deletePixKey"]
 
 
 def synthetic_keys(registrar):

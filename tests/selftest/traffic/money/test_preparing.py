@@ -52,6 +52,7 @@ class PreparesOneAtATime(SocketService):
     """Refuses the second and the third preparation of all with 409, because they are there at the same time."""
 
     def __init__(self):
+        """A service at which no preparation has arrived."""
         super().__init__()
         self.both_are_there = threading.Barrier(2)
         self._preparations = count(1)
@@ -77,7 +78,7 @@ def test_a_transfer_that_is_refused_beside_another_one_is_prepared_again_alone(t
         preparations = prepare_executable_transfers(
             manual_run.client, profile_with_codes(tmp_path, prepare=prepare), most=3
         )
-    statuses = [exchange.response.status for exchange in manual_run.door.exchanges]
+    statuses = [exchange.response.status for exchange in manual_run.exchanges]
     codes = manual_run.door.guard.prepared.codes_of(preparations)
     first_alone, two_at_once, each_again_alone = [200], [409, 409], [200, 200]
 

@@ -99,6 +99,7 @@ class OpensNowAndThen(Service):
     """
 
     def __init__(self, seed, probability):
+        """`seed` decides which requests go to the node that looks up the code first, and `probability` how many."""
         super().__init__()
         self.dice = random.Random(seed)
         self.probability = probability
