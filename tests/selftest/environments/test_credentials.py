@@ -192,7 +192,7 @@ def test_a_command_that_fails_in_a_refresh_is_not_run_again():
 def test_fixed_headers_keep_their_order(monkeypatch):
     """A profile (the settings of a run) may have headers for every request, here X-Region and X-Tenant.
 
-    A value is the text of the profile, or that of a variable which the profile names.
+    The profile has the value of a header, or names a variable that has the value.
     """
     monkeypatch.setenv("PIX_TENANT", f"{SECRET}\n")
     headers = (Header("X-Region", text="sa east"), Header("X-Tenant", env="PIX_TENANT"))

@@ -71,8 +71,8 @@ def test_an_exception_that_nobody_catches_is_printed_as_one_line(
     """An exception that nobody catches ends the process with one line: its type, and the last place in the files of the
     suite.
 
-    It does not have the message of the exception, which may hold a secret (here t0ken). The exit status is none of
-    those that judge the service.
+    It does not have the message of the exception, which may hold a secret (here t0ken). The exit status is no verdict
+    on the service.
     """
     error = exception_of(function_that_raises)
     with pytest.raises(SystemExit) as exit_info:

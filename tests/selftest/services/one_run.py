@@ -152,8 +152,8 @@ class ManualRun:
 def started_journal(folder, *, run="another", **options) -> Journal:
     """The journal of this folder, a file of the transaction codes that runs sent. If there is none, it is started.
 
-    Only its absence together with that of its key (journal.key) counts, because the key is left if somebody deletes the
-    journal.
+    A journal counts as never started only if its key (journal.key) is missing, too. If somebody deletes the journal,
+    the key is left.
     """
     path = folder / "journal.jsonl"
     journal = Journal(path, DigestKey(folder / "journal.key"), run=run, **options)
@@ -190,7 +190,9 @@ class FakeBank(Service):
         self.received: list[Request] = []
 
     def serve(self, request: Request, connection: object) -> Response | None:
-        """The answer to a request: that of `execute` if the request may move money, otherwise that of the sandbox."""
+        """The answer to a request. If the request may move money, `execute` gives the answer, and otherwise the
+        sandbox.
+        """
         self.received.append(request)
         may_move_money = has_real_code(request.path) and self.has_valid_token(request)
         if may_move_money:

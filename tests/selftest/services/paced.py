@@ -51,7 +51,8 @@ def paced_service_process(delay: float) -> AbstractContextManager[ServiceProcess
 
 @contextmanager
 def service_process(serve: Callable[..., None], *arguments: object) -> Iterator[ServiceProcess]:
-    """Run `serve(pipe, *arguments)` in a process of its own, so that its memory and time are not those of the run.
+    """Run `serve(pipe, *arguments)` in a process of its own, so that its memory and time do not count as those of the
+    run.
 
     The function must first send the address and the token of the service through the pipe. The process is ended with
     the `with` block.

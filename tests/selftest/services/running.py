@@ -83,7 +83,7 @@ def write_sandbox_profile(base_url: str, folder: Path, environment: str = "sandb
 def pytest_arguments(profile: Path, *options: str) -> list[str]:
     """The arguments of a run of pytest with this profile. Its report goes to a folder beside the profile.
 
-    It runs the conformance tests without those of generated traffic, unless `options` say otherwise.
+    The run has the conformance tests, but not the tests of generated traffic, unless `options` say otherwise.
     """
     report = f"--report-dir={profile.parent / 'report'}"
     cache = f"cache_dir={profile.parent / 'cache'}"
@@ -96,7 +96,7 @@ def pytest_arguments(profile: Path, *options: str) -> list[str]:
 
 
 def clean_environment(**variables: str) -> dict[str, str]:
-    """The environment variables of this process without those of pytest, make and the suite, and with `variables`.
+    """The environment variables of this process, and `variables`. Variables of pytest, make and the suite are left out.
 
     Python may keep its compiled files; otherwise every run would compile the whole suite.
     """

@@ -19,8 +19,9 @@ from tests.selftest.services.serving import (
 class Trouble(SocketService):
     """The sandbox, in trouble with executions of a real code (one that the suite did not make up).
 
-    `execute` answers those with the valid token, or those without it if `has_trouble_with_valid_token` is False. All
-    other requests are answered as the sandbox does. `silent` is set when an answer is held back.
+    `execute` answers executions with the valid token. If `has_trouble_with_valid_token` is False, it answers executions
+    without the valid token instead. All other requests are answered as the sandbox does. `silent` is set when an answer
+    is held back.
     """
 
     has_trouble_with_valid_token = True

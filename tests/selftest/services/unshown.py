@@ -32,7 +32,7 @@ class ChoosesOtherwiseIfUndocumented(Service):
     }
 
     def finish(self, request, operation, response):
-        """The answer with other headers, another body or another status than that of the sandbox.
+        """The answer of the sandbox with other headers, another body or another status.
 
         The list of accounts is deprecated. Refusals of balances and entries have other bodies, all others other
         statuses.
@@ -71,9 +71,7 @@ class ChoosesOtherwiseIfUndocumented(Service):
             super().authorize(request, operation)
 
     def check_size(self, request):
-        """Raise Refusal (413) if the body is larger than 100,000 bytes, which is another limit than that of the
-        sandbox.
-        """
+        """Raise Refusal (413) if the body is larger than 100,000 bytes. The sandbox has another limit."""
         if len(request.body) > 100_000:
             raise Refusal(413, "The body is too large.")
 

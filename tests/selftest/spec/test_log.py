@@ -38,7 +38,7 @@ def test_exchanges_are_asked_for_by_operation_and_purpose():
 def test_the_last_answer_to_a_request_that_was_sent_again_counts():
     """A read (exchange 1) was sent again twice, because its answers were doubtful. Only the last exchange counts.
 
-    The log still has the earlier ones, and knows their numbers.
+    The log still has the earlier exchanges, and knows their numbers.
     """
     second_try = replace(READ, number=4, supersedes=1)
     third_try = replace(READ, number=5, supersedes=4)
@@ -85,7 +85,8 @@ def test_valid_requests_are_given_apart_from_generated_ones():
     """`valid` gives the valid requests that no property test drew. Property tests judge the generated requests
     themselves.
 
-    A generated request has the name of its generator, such as "sequences". With that name, `valid` gives those.
+    A generated request has the name of its generator, such as "sequences". With that name, `valid` gives the valid
+    requests of this generator.
     """
     generated, invalid = exchange(2, generator="sequences"), exchange(3, valid=False)
     log = Log([READ, generated, invalid])

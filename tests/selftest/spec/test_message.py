@@ -60,7 +60,9 @@ def test_texts_can_be_joined_by_a_word():
 
 
 def test_of_joined_names_and_messages_only_the_messages_are_translated():
-    """Plain texts are names, such as those of fields. The translation here turns x and y into capitals."""
+    """A plain text is a name, such as that of a field, so it is not translated. The translation here turns x and y into
+    capitals.
+    """
 
     def translate(one: str, many: str, number: int) -> str:
         """The template with x and y in capitals."""
@@ -82,7 +84,9 @@ def test_texts_can_be_joined_with_repeats(texts, text):
 
 
 def test_a_change_of_a_message_reaches_its_values_at_any_depth():
-    """`map` changes the texts among the values, also those of a message within a message, and no template."""
+    """`map` changes the texts among the values of a message, also in a message that is a value itself. It changes no
+    template.
+    """
     message = say("{what} in {place}", what=say("the {name}", name="the key"), place=7)
 
     assert str(message.map(str.upper)) == "the THE KEY in 7"

@@ -166,8 +166,8 @@ def log_of_unknown_codes(*texts):
 def test_a_404_like_an_undocumented_path_counts_if_the_service_has_another_404(texts, numbers_of_refused):
     """The same request gets 404 five times (numbers 3 to 7). Only the texts show what is unknown: the code or the path.
 
-    The path is missing at times if some answers are like those to undocumented paths (numbers 1 and 2), and others
-    before and after them are not.
+    The numbers 1 and 2 are answers to undocumented paths. The path is missing at times if some answers have the text of
+    these two, and others before and after them have another text.
     """
     at_times = refused_at_times(log_of_unknown_codes(*texts), "executePix", refusals_of_the_path("executePix"))
 

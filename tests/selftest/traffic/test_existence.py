@@ -57,7 +57,7 @@ def test_a_gateway_that_answers_404_to_everything_proves_no_endpoint(service_cla
 def test_an_endpoint_that_tells_invalid_requests_from_valid_ones_exists():
     """If a valid request gets 404 and an empty body is refused in another way, the operation exists.
 
-    The payee of the valid request is unknown here. Whoever answers has read the body.
+    The payee of the valid request is unknown here. The two answers differ, so the service has read the bodies.
     """
     verdict = verdict_of(KnowsNoPayee(token="t" * 40), "transferP2p.exists")
 

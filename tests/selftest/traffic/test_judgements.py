@@ -158,7 +158,8 @@ VALID_REQUESTS = [answer("executePix", SHORT_SUCCESS), answer("executePix", LONG
 
 
 def test_every_form_that_is_let_in_is_named():
-    """The message names each form of a wrong token that is answered like a valid request, with its unusual spelling.
+    """Three requests with a wrong token are answered like a valid request. The message names the form of each wrong
+    token, with the unusual spelling of its header.
 
     The valid requests got two different answers here, and it is enough to be answered like either of them.
     """

@@ -145,8 +145,8 @@ def test_each_requirement_at_level_not_shown_has_an_observation():
     """Each requirement about something that the document does not show is in one table of observations, and in one
     only.
 
-    OBSERVATIONS has those of single requests, IN_SEQUENCES those of sequences. Left out are requirements that no
-    request and answer can show.
+    The table OBSERVATIONS is about single requests, and IN_SEQUENCES about sequences of requests. Requirements that no
+    request can show are left out.
     """
     can_be_seen = {requirement.id for requirement in NOT_SHOWN if not requirement.untestable}
 
@@ -290,7 +290,7 @@ def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, observed)
     ids=["RANDOM without a key", "RANDOM with digits", "CPF with digits"],
 )
 def test_only_a_valid_registration_that_is_accepted_shows_a_format(body, changes):
-    """An invalid registration shows no format of a key, and neither does one that is refused."""
+    """An invalid registration shows no format of a key. A refused registration shows none, either."""
     exchange = registration(sent=body, **changes)
 
     assert observed_texts("registerPixKey.pixKey.format", [exchange]) == {}

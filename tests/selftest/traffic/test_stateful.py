@@ -181,7 +181,7 @@ class ChangesTheResult(Service):
 
 
 def is_registered_elsewhere(ledger, account_id, key):
-    """True if the key is registered at another account than this one."""
+    """True if the key is registered at another account than `account_id`."""
     registered_key = ledger.key(key)
     return registered_key is not None and registered_key.account != account_id
 

@@ -48,8 +48,8 @@ def check_command(tmp_path, capsys):
     """
 
     def run_check(service, *, base_url="", options=(), **changes):
-        """Run the command, and return its exit status and the lines printed. The address may differ from that of the
-        service.
+        """Run the command, and return its exit status and the lines printed. The profile may have another address than
+        the service (`base_url`).
         """
         settings = {"transactions": {"prepare": PREPARE}, **changes}
         profile = write_profile(tmp_path, base_url or service.base_url, **settings)
@@ -288,7 +288,8 @@ def test_a_check_suggests_where_the_list_of_keys_has_its_keys(key_list, line):
     ids=["a CPF, so the account is that of a person", "a CNPJ, so the account is that of a company"],
 )
 def test_a_check_suggests_which_key_type_the_account_cannot_have(listed_key, line):
-    """A CPF is the tax number of a person, and a CNPJ that of a company. An account belongs to one of the two.
+    """A CPF is the tax number of a person, and a CNPJ is the tax number of a company. An account belongs to one of the
+    two.
 
     So if the list of keys has a CPF, no CNPJ can be registered at that account, and the other way round. The command
     suggests to name that type in `not_for_this_account`, beside the place of the keys (`key_at`).

@@ -238,9 +238,9 @@ class RunThatMayNotDelete:
     """A whole run that registers one key of each type at a sandbox, and may not delete them. It is made by the `with`
     block.
 
-    The run calls the service inside this process. Its profile has the address at which the service listens inside the
-    block, because the key record (the file that names the keys which a run left) belongs to one address, and `cleanup`
-    sends HTTP to it.
+    The run calls the service inside this process. Its profile (its settings) has the address at which the service
+    listens inside the block: `cleanup` sends HTTP there, and the key record (the file that names the keys which a run
+    left) belongs to one address.
     """
 
     def __init__(self, folder):

@@ -118,8 +118,9 @@ def test_a_profile_is_not_overwritten(new_command, path, tmp_path):
 def test_options_for_a_limit_and_for_prepared_transfers_are_filled_in(new_command, path):
     """Options of `environments new` become lines of the new profile (the settings of a run).
 
-    A run with this one sends at most five requests a second. It prepares three transfers with transferP2p, so `allow`
-    has the permission `transfer`. It executes none until somebody adds `execute`, because an execution moves money.
+    A run with this profile sends at most five requests a second. It prepares three transfers with transferP2p, so
+    `allow` has the permission `transfer`. It executes none until somebody adds `execute`, because an execution moves
+    money.
     """
     new_command(ADDRESS, "--limit=rate=5", "--prepare-with=transferP2p", "--count=3")
     profile = load(str(path))

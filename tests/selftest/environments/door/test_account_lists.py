@@ -122,8 +122,8 @@ def test_if_the_profile_has_no_account_no_list_after_a_change_shows_the_keys_bef
 
 
 def test_of_two_lists_of_another_account_before_the_first_change_the_later_one_counts():
-    """The keys of another account before the run are those in the last of its lists that was read before the first
-    change.
+    """Before its first change of a key, the run may read several lists of another account. The last of them shows the
+    keys that the account had before the run.
 
     Here two lists of that account are read before the run changes a key.
     """

@@ -144,8 +144,8 @@ def test_an_amount_of_the_profile_is_sent_even_if_it_is_not_above_zero(amount_of
     """The profile (the settings of the run) may have an amount of 0 or less. The run sends just that amount, because
     whoever wrote the profile wants to see the answer to it.
 
-    Any other amount must be above 0, and at most that of the profile. If that is 0, it may be one cent (0.01), the
-    smallest amount.
+    Any other amount must be above 0, and at most the amount of the profile. If the profile has 0, another amount may be
+    one cent (0.01), the smallest amount.
     """
     requests = {"transferP2p": {"json": {"to": RECEIVING_ACCOUNT, "value": amount_of_profile}}}
     run = RunWithoutNetwork(tmp_path, requests=requests)

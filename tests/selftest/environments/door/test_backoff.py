@@ -43,12 +43,14 @@ def time():
 
 @pytest.fixture
 def backoff(time):
-    """The backoff of a run whose waits put `time` forward."""
+    """What decides whether and when a request of a run is sent again (its backoff). Its waits put `time` forward."""
     return backoff_of(time)
 
 
 def backoff_of(time, **limits):
-    """A backoff with these limits of the profile."""
+    """What decides whether and when a request is sent again, with these limits of the profile (the settings of the
+    run).
+    """
     budget = Budget(Limits(**limits))
     budget.run_end = RunEnd(clock=lambda: time.now)
     budget.run_end.sleep = time.sleep
@@ -95,7 +97,8 @@ WITHOUT_RETRY_AFTER = None
 def operations_not_sent_again(backoff):
     """The operations whose requests are not sent again, by the reason, as the notes of the report say.
 
-    `_unsent` has those whose requests the service refused, and `outages` those for which only a gateway answered.
+    `_unsent` has the operations whose requests the service refused. `outages` has the operations for which only a
+    gateway answered.
     """
     return backoff._unsent | backoff.outages
 
@@ -268,7 +271,7 @@ def test_one_failed_handshake_does_not_make_the_target_unreachable():
     ids=["no connection", "a dropped connection", "a time-out"],
 )
 def test_a_read_without_an_answer_is_sent_again(kind, is_resent_each_time, backoff):
-    """A request that only reads fails four times in the same way. The list says after which failures it is sent again.
+    """A request that only reads fails four times in the same way. The list says after which of them it is sent again.
 
     Without a connection that is three times, after a dropped connection once, and after a time-out never.
     """

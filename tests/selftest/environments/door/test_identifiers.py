@@ -219,7 +219,7 @@ def test_on_a_sandbox_malformed_bodies_for_any_account_are_sent(body, operation,
 
 
 def test_a_deletion_at_an_account_of_the_profile_has_the_content_type_of_json(tmp_path):
-    """The run refuses a deletion whose Content-Type is that of a form, although its body is JSON.
+    """The run refuses a deletion with the Content-Type of a form, although its body is JSON.
 
     A service that expects a form finds no key in that body, and may delete all keys.
     """
@@ -231,7 +231,7 @@ def test_a_deletion_at_an_account_of_the_profile_has_the_content_type_of_json(tm
 
 
 def test_a_registration_at_an_account_of_the_profile_may_have_another_content_type(tmp_path):
-    """The run sends a registration whose Content-Type is that of a form, although its body is JSON.
+    """The run sends a registration with the Content-Type of a form, although its body is JSON.
 
     A service that expects a form finds no key in that body, and registers none.
     """

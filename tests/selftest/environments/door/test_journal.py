@@ -568,7 +568,7 @@ def refusal_with_a_result(status, status_in_result):
 def test_a_refusal_that_says_done_is_a_success_if_only_this_request_can_have_executed_the_code(before, status):
     """The envelope refuses (code 17), but the result in it has the status DONE. The money moved.
 
-    The run prepared the code itself and sent it to nobody before, so the result is that of this request.
+    The run prepared the code itself and sent it to nobody before. So only this request can have led to the result.
     """
     refusal_that_says_done = refusal_with_a_result(status, "DONE")
     outcome = outcome_of_execution(refusal_that_says_done, was_prepared_by_this_run=True, before=before)
@@ -615,7 +615,8 @@ def test_a_refusal_with_a_result_that_is_not_done_has_an_unknown_outcome(status)
 def test_a_refusal_that_says_done_is_unknown_if_an_earlier_request_may_have_executed_the_code(
     circumstances, status, outcome
 ):
-    """The envelope refuses (code 17), but the result in it has the status DONE. It may be that of an earlier request.
+    """The envelope refuses (code 17), but the result in it has the status DONE. But an earlier request may have led to
+    this result.
 
     The run sent the code with a wrong token before, or it did not prepare the code itself (`was_prepared_by_this_run`).
     """
@@ -628,11 +629,9 @@ def test_a_refusal_that_says_done_is_unknown_if_an_earlier_request_may_have_exec
 def test_after_a_success_a_refusal_that_says_done_is_a_refusal(status):
     """The code was executed before. The envelope refuses (code 17) and repeats the result of that first execution."""
     refusal_that_says_done = refusal_with_a_result(status, "DONE")
+    outcome = outcome_of_execution(refusal_that_says_done, was_prepared_by_this_run=True, before=Outcome.SUCCESS)
 
-    assert (
-        outcome_of_execution(refusal_that_says_done, was_prepared_by_this_run=True, before=Outcome.SUCCESS)
-        is Outcome.REFUSED
-    )
+    assert outcome is Outcome.REFUSED
 
 
 # -- two runs at once ---------------------------------------------------------------------------------------------

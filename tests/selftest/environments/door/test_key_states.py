@@ -303,13 +303,15 @@ def test_a_registered_key_is_gone_after_a_successful_deletion_that_names_it(dele
 def test_a_key_that_was_only_perhaps_registered_is_gone_if_its_deletion_does_not_find_it(key, status, is_gone):
     """Status 404 (not found) to its deletion says that the key was never registered.
 
-    Not so for a key that the service accepted and did not list so far (LATER), because it may register that key later.
+    A key that the service accepted and did not list so far (LATER) is not gone after a 404, because the service may
+    register it later.
     """
     assert is_gone_after(key, deletion_of(PROFILE_KEY, status)) is is_gone
 
 
 def test_a_key_that_a_list_lacked_after_its_acceptance_is_not_gone_if_its_deletion_does_not_find_it():
-    """A first registration was accepted, and a list lacked the key nevertheless. A second one got no answer (MAYBE).
+    """The first registration of a key was accepted, and a list lacked the key nevertheless. The second registration got
+    no answer (MAYBE).
 
     So the service registers late, and 404 (not found) to the deletion does not say that the key never comes.
     """
@@ -405,7 +407,9 @@ def test_a_list_that_shows_a_key_changes_its_state(state, is_sandbox):
 
     A DELETED key is STILL_LISTED, and a key that was to come LATER is REGISTERED now. Other states stay.
     """
-    assert state_after_list(key_of_run(state), SHOWN, is_sandbox=is_sandbox) is STATES_IF_SHOWN.get(state, state)
+    expected_state = STATES_IF_SHOWN.get(state, state)
+
+    assert state_after_list(key_of_run(state), SHOWN, is_sandbox=is_sandbox) is expected_state
 
 
 @pytest.mark.parametrize("is_sandbox", [True, False], ids=["a sandbox", "no sandbox"])
@@ -415,7 +419,9 @@ def test_a_list_that_lacks_a_key_changes_its_state(state, is_sandbox):
 
     Other states stay, because a key that was accepted, or not answered, may be listed later.
     """
-    assert state_after_list(key_of_run(state), ABSENT, is_sandbox=is_sandbox) is STATES_IF_ABSENT.get(state, state)
+    expected_state = STATES_IF_ABSENT.get(state, state)
+
+    assert state_after_list(key_of_run(state), ABSENT, is_sandbox=is_sandbox) is expected_state
 
 
 @pytest.mark.parametrize("is_sandbox", [True, False], ids=["a sandbox", "no sandbox"])
@@ -674,8 +680,8 @@ def test_on_a_sandbox_a_registered_key_may_be_deleted_without_a_list(key, list_b
 def test_a_service_may_have_stored_a_made_up_key_in_another_form(made_up_key, stored_text):
     """A text in a list may be the key that the run sent, if the service cut it or changed its case or punctuation.
 
-    The text must have the mark of the suite (pixconf). It must have at least twelve letters or digits, the seven of the
-    mark included, or all those of the key. The run then deletes that text, too.
+    The text must have the mark of the suite (pixconf). It must have at least twelve letters or digits, or all letters
+    and digits of the key. The seven letters of the mark count. The run then deletes that text, too.
     """
     assert may_be_stored_as(key_of_run(value=made_up_key), stored_text)
 

@@ -104,7 +104,9 @@ class History:
         return self
 
     def forget_value(self, key):
-        """Note that the service made a key of its own, not the one that was sent, and that no answer shows its value."""
+        """Note that the service did not register the key that was sent. It made another key, and no answer shows its
+        value.
+        """
         self.keys.learn_value(key, None)
         return self
 
@@ -657,8 +659,8 @@ def request_for_keys(operation, method="GET", account=ACCOUNT, sent=None):
 def test_a_request_cleans_up_if_it_deletes_or_lists_a_key_that_the_run_registered(sending, history):
     """Some requests of a run are reserved for cleaning up at its end. `helps_to_clean_up` tells which requests do that.
 
-    Such are the deletion of a key that the run registered, and a list of its account. Before the run registered a key,
-    no request cleans up.
+    The deletion of a key that the run registered helps, and so does a list of the account of that key. Before the run
+    registered a key, no request cleans up.
     """
     cleaned_up_before = history.keys.helps_to_clean_up(sending)
     history.list_is_empty().register("", key_type="RANDOM").register(MADE_UP_KEY)
@@ -1202,8 +1204,8 @@ def test_a_new_key_in_a_list_after_the_first_of_two_registrations_may_be_the_key
     """A key is registered without a clear answer (504), a list shows a new key, and its second registration is refused.
 
     The run finds out that the service makes a key of its own and does not store the text that was sent. So the value of
-    the key is unknown (None). It may be the new key: while a list shows that one, the key of the run may be registered.
-    If a list lacks it, nothing is to be cleaned up.
+    the key is unknown (None). The new key in the list may be this key. While a list shows the new key, the key of the
+    run may be registered. If a list lacks the new key, nothing is to be cleaned up.
     """
     history.list_shows(CUSTOMER_KEY).begin_run()
     history.register(MADE_UP_KEY, status=504).list_shows(CUSTOMER_KEY, "made-1").register(MADE_UP_KEY, status=400)
@@ -1230,7 +1232,8 @@ def test_without_a_list_before_the_run_a_refused_random_key_may_be_registered():
 def test_the_list_of_another_account_is_no_evidence_about_a_key_of_the_profile(listed_keys, history):
     """The key was registered at its own account. What the list of another account shows does not count for it.
 
-    `was_absent_after_acceptance` says that a list should have shown the key, and `was_listed` that one did.
+    `was_listed` says that a list showed the key. `was_absent_after_acceptance` says that a list should have shown the
+    key, and lacked it.
     """
     history.list_is_empty().list_is_empty(account=OTHER_ACCOUNT).register(PROFILE_KEY)
     history.list_shows(*listed_keys, account=OTHER_ACCOUNT)

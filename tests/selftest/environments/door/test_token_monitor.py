@@ -228,10 +228,11 @@ def test_refusals_after_the_last_success_do_not_count_if_the_token_expired():
     """The token expired at some moment between the last success (exchange 2) and the refusal that shows it (exchange
     6).
 
-    Nobody knows which refusals since then the expired token has caused, so none of them counts: neither those before
-    (3, 4), nor those after it (11), nor those of the last checks of the token (8 to 10). The first check (7) counts
-    nevertheless, because it is the proof that the token expired. So does an answer that is no refusal of the caller,
-    such as 400 (5).
+    Nobody knows which refusals since the last success the expired token has caused. So no refusal counts: neither
+    exchanges 3 and 4, nor 11, which comes after the refusal, nor the last checks of the token (8 to 10).
+
+    The first check (7) counts, because it is the proof that the token expired. Exchange 5 counts, because 400 is no
+    refusal of the caller.
     """
     token = WatchedToken(next_token=None)
     token.receive(401, credential="no header")  # exchange 1
@@ -280,10 +281,10 @@ def test_five_invalid_requests_that_are_refused_show_that_the_token_expired():
     ids=["401 to one invalid request", "401 to a request without a token", "a gateway", "a server error"],
 )
 def test_the_token_is_not_checked_after_an_answer_that_may_have_another_cause(status, request_with_that_answer):
-    """A token is checked by sending a read again. That is not done after a refusal that says nothing of the valid
-    token.
+    """A token is checked by sending a read again. After these answers no read is sent again, because they say nothing of
+    the valid token.
 
-    Such are one refusal of an invalid request, a refusal of a request without a token, and an error of the server.
+    They are one refusal of an invalid request, a refusal of a request without a token, and an error of the server.
     """
     token = WatchedToken()
     token.receive(200)

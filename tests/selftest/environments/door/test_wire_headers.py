@@ -42,7 +42,7 @@ def test_a_blank_before_the_colon_of_a_header_does_not_belong_to_its_name(servic
     """The service writes `X-FRAME-OPTIONS : SAMEORIGIN` as its first header, which the HTTP library alone would not
     read.
 
-    The door reads that header and those after it.
+    The suite reads this header and the headers after it.
     """
     response = manual_run.client.send("listAccounts", valid=True).response
 

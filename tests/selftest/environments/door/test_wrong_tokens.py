@@ -250,8 +250,8 @@ FORMS_THAT_THE_SUITE_SIGNS = [name for name, _, _ in RESIGNED_TOKENS]
 def test_a_resigned_token_differs_in_the_named_claim_alone(name, key, claims_that_differ):
     """The suite signs a wrong token itself, with a key that anybody may guess, such as the word `secret`.
 
-    A service with that key finds the signature valid. All claims of the token but the named one are those of the right
-    token. For example an expired token has another time of expiry (exp).
+    A service with that key finds the signature valid. Except for the claim in its name, the token has the claims of the
+    right token. For example an expired token has another time of expiry (exp).
     """
 
     class ServiceWithThatKey(SignsItsToken):
@@ -321,11 +321,8 @@ def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token)
     hide what it does with the token. The likeliest other spellings, such as `bearer`, come next.
     """
     names = [form.name for form in permitted_credential_forms(load("sandbox"), token)]
-    requests_with_a_token = [
-        request
-        for request in table_of_unauthorized_requests(names, has_a_body=has_a_body)
-        if request.credential != NO_HEADER
-    ]
+    table = table_of_unauthorized_requests(names, has_a_body=has_a_body)
+    requests_with_a_token = [request for request in table if request.credential != NO_HEADER]
     first_requests = requests_with_a_token[: len(names)]
     spellings_of_later_requests = [request.spelling for request in requests_with_a_token[len(names) :]]
 

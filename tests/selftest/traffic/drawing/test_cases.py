@@ -40,10 +40,10 @@ def drawing(profile_name: str = "sandbox") -> Any:
 
 @cache
 def examples_of(operation: str, profile_name: str = "sandbox") -> list[Case]:
-    """The 40 examples of an operation: the requests of one seed that come after those of every run.
+    """The 40 examples of an operation: its requests with one seed, without the requests of every run.
 
-    Most examples are drawn. The requests of every run (`cases_of_every_run`), such as those of the coverage phase of
-    Schemathesis, are no examples.
+    Most examples are drawn. The requests of every run (`cases_of_every_run`) are no examples. Some of them come from
+    the coverage phase of Schemathesis.
     """
     source = drawing(profile_name)
     of_every_run = set(source.cases_of_every_run(operation))
@@ -85,9 +85,11 @@ def test_drawn_bodies_hold_documented_members(operation, profile_name):
 def test_most_bodies_that_are_not_drawn_hold_documented_members(operation):
     """At least six of ten bodies that are objects, and are not drawn at random, have a documented member.
 
-    They are the bodies of the coverage phase of Schemathesis, which tries each boundary of a schema, and those of the
-    invalid requests of the suite itself. Of drawn bodies nine of ten have one, but some of these bodies are empty or
-    have only odd members on purpose.
+    Some of these bodies come from the coverage phase of Schemathesis, which tries each boundary of a schema. Others are
+    in the invalid requests of the suite itself.
+
+    Of drawn bodies nine of ten have a documented member. But some of the bodies here are empty, or have only odd
+    members, on purpose.
     """
     cases = [*drawing().cases_of_every_run(operation), *invalid_requests(operation, SANDBOX)]
     values = [read_json(case.body).value for case in cases if case.body and case.content_type == JSON]
@@ -140,10 +142,10 @@ def test_members_have_any_json_type(member):
 
 @pytest.mark.parametrize("operation", [name for name in operations() if name != "listAccounts"])
 def test_as_many_are_drawn_as_there_are_examples(operation):
-    """With 20 examples there are 20 different requests besides those of every run, such as those of the coverage phase.
+    """With `examples=20` there are 20 different requests beside the requests of every run (`cases_of_every_run`).
 
-    The coverage phase of Schemathesis tries each boundary of a schema, and draws nothing. listAccounts is left out,
-    because it has neither a path parameter nor a body, so there is nothing to draw.
+    Some requests of every run come from the coverage phase of Schemathesis, which tries each boundary of a schema.
+    listAccounts is left out, because it has neither a path parameter nor a body, so there is nothing to draw.
     """
     of_every_run = drawing().cases_of_every_run(operation)
     different_cases = set(drawing().cases(operation, seed=1, examples=20))

@@ -33,7 +33,9 @@ def json_texts(values):
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_no_value_is_listed_twice(sort):
-    """Each value stands once in the list of a sort, either among those of every run or among the further ones."""
+    """The unusual values of a sort are in two lists: values of every run, and further values. No value is in both, or
+    twice in one.
+    """
     texts = json_texts(SORTS[sort].all)
 
     assert len(texts) == len(set(texts))

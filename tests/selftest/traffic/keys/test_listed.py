@@ -298,8 +298,8 @@ def test_the_marks_of_a_key_are_the_members_beside_it(key_at, data, values_besid
     """A list may mark a key by other members of the same object, for example as a key that waits.
 
     There is one set of members for each place at which the list shows the key. It has the members of the object with
-    the key, and of the objects around this one. The key itself and its type are in the set as <key> and <type>, so that
-    two keys can be compared. key_at says where the keys are in a list; * stands for any item.
+    the key, and the members of the objects around that object. The key itself and its type are in the set as <key> and
+    <type>, so that two keys can be compared. key_at says where the keys are in a list; * stands for any item.
     """
     listing = Listing(answer("listPixKeys", {"code": 0, "data": data}), key_at)
 

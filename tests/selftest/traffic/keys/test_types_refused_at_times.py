@@ -74,5 +74,7 @@ def test_refusals_with_another_cause_are_not_counted(log):
 
 
 def test_turns_of_another_type_are_not_counted():
-    """The judgement on a key type looks only at the registrations of this type, and not at those of another one."""
+    """The judgement on CPF looks only at registrations of a CPF key. The log has only registrations of an EMAIL and a
+    CNPJ key.
+    """
     assert deviation_if_type_is_refused_at_times(log_of_turns(200, 422, 422, 200), "CPF") is None

@@ -224,7 +224,8 @@ def series(*statuses):
     ids=["401 three times", "404 in the middle", "404 three times", "503 at first"],
 )
 def test_whether_a_token_makes_a_difference(statuses, all_are_refused, only_some_are_refused):
-    """Of three requests without the valid token, only those that are answered 401 count as refused for their token.
+    """A series has three requests without the valid token. A request counts as refused for its token only if it gets
+    401.
 
     The valid token is answered 404 (not found). If only some are refused, more such series are sent to find out why.
     """
