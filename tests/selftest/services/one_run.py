@@ -20,7 +20,7 @@ from environments.sandbox import Request, Response, Service
 from environments.secret_values import Secrets
 from reports.outputs.conformance_json import as_json, document_of
 from reports.outputs.terminal import summary
-from reports.result.run import Run as Model
+from reports.result.run import Run
 from reports.result.run_verdict import result_of_run
 from spec.exchange import VALID
 from spec.interface import operations
@@ -241,7 +241,7 @@ def profile_of_sandbox(folder, **changes) -> Profile:
 
 def run_suite_in_memory(
     service: Service, profile: Profile, selected: str = "", tests: tuple[bool, ...] = TARGETED_TESTS
-) -> Model:
+) -> Run:
     """Run the suite to its end against a service in this process. Returns the run: its results and its exchanges.
 
     `selected` is an expression of the option -k, such as "executePix.document". It selects requirements; empty selects
@@ -270,14 +270,14 @@ def result_in_memory(
     loaded = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
     profile = replace(loaded, limits=one_request_at_once(loaded.limits))
     service.token = TOKEN_VARIABLES["PIX_TOKEN"]
-    model = run_suite_in_memory(service, profile, selected=selected, tests=tests)
-    document = document_of(model)
+    run = run_suite_in_memory(service, profile, selected=selected, tests=tests)
+    document = document_of(run)
     deviations_from_schema = schema_deviations(document)
     assert not deviations_from_schema, deviations_from_schema
     (folder / "conformance.json").write_text(as_json(document), "utf-8")
-    return RunResult(document.exit_status, "\n".join(summary(document, model, report="")), folder, run=model)
+    return RunResult(document.exit_status, "\n".join(summary(document, run, report="")), folder, run=run)
 
 
-def report_notes(model: Model) -> list[str]:
+def report_notes(run: Run) -> list[str]:
     """The notes at the beginning of the report of a run, such as "executions were stopped: …"."""
-    return [str(note.text) for note in result_of_run(model).notes]
+    return [str(note.text) for note in result_of_run(run).notes]

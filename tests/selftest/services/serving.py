@@ -119,7 +119,7 @@ def has_real_code(path: str) -> bool:
 
 
 def normalized_path(path: str) -> str:
-    """A path without repeated slashes, percent-encoding and a slash at its end."""
+    """A path without repeated slashes, percent-encoding and a slash at its end: "/v1/pix/a" for "//v1/pix/%61/"."""
     return re.sub("/+", "/", unquote(path)).rstrip("/")
 
 

@@ -95,7 +95,7 @@ def test_on_a_sandbox_the_accounts_of_the_profile_get_one_wrong_token():
     assert identifiers_with_one_wrong_token("registerPixKey", SANDBOX) == list(SANDBOX.accounts)
 
 
-def test_off_a_sandbox_no_account_of_the_profile_is_asked():
+def test_off_a_sandbox_no_account_of_the_profile_is_named():
     """Off a sandbox (a test system) requests with one wrong token between valid ones name only codes and accounts that
     the suite made up.
 

@@ -344,7 +344,8 @@ def test_the_status_after_an_execution_is_observed_by_the_operation_that_prepare
 def test_the_status_before_an_execution_is_that_of_the_answer_that_prepared_it():
     """The status of a transfer before its execution is observed in the answer that prepared it, by operation.
 
-    If that answer has no status, the observation says so.
+    Here the answer of createPix has the status OPEN, and the answer of transferP2p has none, which the observation
+    says.
     """
     assert observed_texts("executePix.status.transitions", PREPARATIONS) == {
         "createPix": ["OPEN"],

@@ -66,13 +66,13 @@ def test_sequences_execute_their_own_transfers(tmp_path):
     The run counts each transfer once.
     """
     service = FakeBank()
-    model = run_with_sequences(service, tmp_path, limits={"executions": 40, "examples": 20})
+    run = run_with_sequences(service, tmp_path, limits={"executions": 40, "examples": 20})
     executions_by_code = Counter(service.executions_with_valid_token)
     codes_of_the_profile = [code for code in executions_by_code if code.startswith("SBX-PHONE")]
 
     assert len(executions_by_code) > 2
     assert max(executions_by_code.values()) > 1
-    assert model.executions == len(executions_by_code)
+    assert run.executions == len(executions_by_code)
     assert codes_of_the_profile == []
 
 
@@ -83,11 +83,11 @@ def test_executions_of_sequences_count(tmp_path):
     After the last one sequences go on without executions, and the requirement of executions does not fail.
     """
     service = FakeBank()
-    model = run_with_sequences(service, tmp_path, limits={"executions": 4, "examples": 20})
-    verdicts = {result.verdict for result in model.results if result.id == "executePix.status"}
+    run = run_with_sequences(service, tmp_path, limits={"executions": 4, "examples": 20})
+    verdicts = {result.verdict for result in run.results if result.id == "executePix.status"}
 
     assert len(service.executions_with_valid_token) <= 4
-    assert model.executions <= 4
+    assert run.executions <= 4
     assert "fail" not in verdicts
 
 

@@ -162,8 +162,9 @@ def test_a_code_is_not_sent_again_with_another_profile_address_or_spelling(
 
 
 def cut_last_line(path):
-    """Remove the last line of the journal."""
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    """Remove the last line of the journal, the file of the codes that runs sent."""
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]))
 
 
 def cut_and_write_count(path):
@@ -376,15 +377,15 @@ def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepar
     bank = FakeBank()
     transactions = {"prepare": HOW_TO_PREPARE, "codes": [CODE]}
     profile = profile_of_bank(tmp_path, journal=str(tmp_path / "state" / "j"), transactions=transactions)
-    model = run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS)
+    run = run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS)
 
     paths = [request.path for request in bank.received]
-    first_note = report_notes(model)[0]
+    first_note = report_notes(run)[0]
 
     assert "/v1/pix" not in paths  # which prepares a transfer
     assert [path for path in paths if has_real_code(path)] == []
     assert first_note.startswith("executions were stopped: the journal cannot be read or written")
-    assert result_of_run(model).verdict.exit_status == 6
+    assert result_of_run(run).verdict.exit_status == 6
 
 
 def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
@@ -406,14 +407,14 @@ def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
             return self.respond(request)
 
     bank = BreaksTheJournal()
-    model = run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS)
+    run = run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS)
 
     note = f"executions were stopped: {profile.journal} is no file: name another place in journal"
 
     assert bank.executions_with_valid_token == [CODE]
-    assert model.executions == 1
-    assert note in report_notes(model)
-    assert result_of_run(model).verdict.exit_status == 6
+    assert run.executions == 1
+    assert note in report_notes(run)
+    assert result_of_run(run).verdict.exit_status == 6
 
 
 class _KilledError(Exception):

@@ -371,6 +371,6 @@ def test_no_wait_is_longer_than_limits_duration():
     clock = Clock()
     run_end = RunEnd(10.0, clock=clock)
     clock.now = 10.0
-    run_end.sleep(3600.0)  # the test would take an hour
+    run_end.sleep(3600.0)  # if this waited, the test would take an hour
 
     assert run_end.longest_answer_s == 1.0

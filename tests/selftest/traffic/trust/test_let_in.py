@@ -30,7 +30,7 @@ WITHOUT_A_TOKEN = {Trust.AT_THE_START, Trust.AFTER_THE_START, Trust.RIGHT_AFTER_
 NUMBER_OF_SERIES = 6
 
 
-def refused(purpose, status, operation="executePix", **changes):
+def exchange_for(purpose, status, operation="executePix", **changes):
     """A request with a made-up code or account that is sent for this purpose, and its answer with this status."""
     changes.setdefault("credential", NO_HEADER if purpose in WITHOUT_A_TOKEN else VALID)
     body = {"code": status, "data": {"error": f"Error {status}"}}
@@ -39,7 +39,7 @@ def refused(purpose, status, operation="executePix", **changes):
 
 def read_with_a_stand_in(status=UNAUTHORIZED):
     """A read with a stand-in, and its refusal with this status."""
-    return refused(Trust.READ_WITH_STAND_IN, status, "listAccounts")
+    return exchange_for(Trust.READ_WITH_STAND_IN, status, "listAccounts")
 
 
 def sixteen_answers_of_a_proof(**changes):
@@ -48,7 +48,7 @@ def sixteen_answers_of_a_proof(**changes):
     They show that the stand-in was let in each time.
     """
     statuses = {Trust.STAND_IN_AGAIN: NOT_FOUND, Trust.NO_TOKEN_IN_BETWEEN: UNAUTHORIZED}
-    return [refused(purpose, statuses[purpose], **changes) for purpose in ORDER_OF_PROOF]
+    return [exchange_for(purpose, statuses[purpose], **changes) for purpose in ORDER_OF_PROOF]
 
 
 def log_of(*exchanges):
@@ -67,7 +67,7 @@ def numbers_let_in(log, operation="executePix"):
     return numbers_by_code
 
 
-WITH_THE_TOKEN = refused(Trust.WITH_THE_TOKEN, NOT_FOUND)
+WITH_THE_TOKEN = exchange_for(Trust.WITH_THE_TOKEN, NOT_FOUND)
 NONE_LET_IN = {"let-in": [], "let-in-at-first": []}
 
 
@@ -77,10 +77,10 @@ NONE_LET_IN = {"let-in": [], "let-in-at-first": []}
 @pytest.mark.parametrize(
     ("exchange", "is_about_it"),
     [
-        (refused(Trust.STAND_IN, NOT_FOUND), True),
+        (exchange_for(Trust.STAND_IN, NOT_FOUND), True),
         (execution(), True),
-        (refused(Trust.STAND_IN, UNAUTHORIZED), False),
-        (refused(Trust.STAND_IN, BUSY), False),
+        (exchange_for(Trust.STAND_IN, UNAUTHORIZED), False),
+        (exchange_for(Trust.STAND_IN, BUSY), False),
         (unanswered(FailureKind.TIMEOUT), False),
     ],
     ids=["404: it is unknown", "an execution result", "401: the caller is refused", "503: busy", "no answer"],
@@ -139,7 +139,7 @@ def test_one_answer_that_does_not_fit_shows_nothing(index_of_odd_answer):
     odd_statuses = {Trust.STAND_IN_AGAIN: UNAUTHORIZED, Trust.NO_TOKEN_IN_BETWEEN: NOT_FOUND}
     purpose = ORDER_OF_PROOF[index_of_odd_answer]
     answers = sixteen_answers_of_a_proof()
-    answers[index_of_odd_answer] = refused(purpose, odd_statuses[purpose])
+    answers[index_of_odd_answer] = exchange_for(purpose, odd_statuses[purpose])
     log = log_of(WITH_THE_TOKEN, *answers, read_with_a_stand_in())
 
     assert numbers_let_in(log) == NONE_LET_IN
@@ -178,7 +178,7 @@ def test_each_read_is_about_the_answers_right_before_it():
     registrations gets 401, so they count.
     """
     registrations = sixteen_answers_of_a_proof(operation="registerPixKey", sent={"pixKeyType": "EMAIL"})
-    with_the_token = refused(Trust.WITH_THE_TOKEN, NOT_FOUND, "registerPixKey", sent={"pixKeyType": "EMAIL"})
+    with_the_token = exchange_for(Trust.WITH_THE_TOKEN, NOT_FOUND, "registerPixKey", sent={"pixKeyType": "EMAIL"})
     filtered_executions = [WITH_THE_TOKEN, *PROOF, read_with_a_stand_in(NOT_FOUND)]
     log = log_of(*filtered_executions, with_the_token, *registrations, read_with_a_stand_in())
     numbers_of_requests = [len(exchanges) for exchanges in stand_ins_let_in(log, "registerPixKey")]
@@ -195,7 +195,7 @@ def test_a_registration_is_compared_with_one_of_its_type(key_type_with_the_token
     stand-in counts as let in only in the first case.
     """
     sent_with_the_token = {"pixKeyType": key_type_with_the_token}
-    with_the_token = refused(Trust.WITH_THE_TOKEN, NOT_FOUND, "registerPixKey", sent=sent_with_the_token)
+    with_the_token = exchange_for(Trust.WITH_THE_TOKEN, NOT_FOUND, "registerPixKey", sent=sent_with_the_token)
     answers = sixteen_answers_of_a_proof(operation="registerPixKey", sent={"pixKeyType": "CPF"})
     log = log_of(with_the_token, *answers, read_with_a_stand_in())
 
@@ -210,7 +210,7 @@ def series(*statuses):
 
     The first goes right after a read that succeeds, and the second after a refusal. The third has a wrong token.
     """
-    return [refused(purpose, status) for purpose, status in zip(PURPOSES_IN_A_SERIES, statuses, strict=True)]
+    return [exchange_for(purpose, status) for purpose, status in zip(PURPOSES_IN_A_SERIES, statuses, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -291,12 +291,12 @@ def test_what_shows_no_place(requests):
 
 def requests_in_the_first_second(*statuses):
     """Requests without a token in the first second of a run, with these statuses."""
-    return [refused(Trust.AT_THE_START, status) for status in statuses]
+    return [exchange_for(Trust.AT_THE_START, status) for status in statuses]
 
 
 def later_requests(*statuses):
     """Requests without a token later in the run, with these statuses."""
-    return [refused(Trust.AFTER_THE_START, status) for status in statuses]
+    return [exchange_for(Trust.AFTER_THE_START, status) for status in statuses]
 
 
 FOUR_REFUSED_LATER = later_requests(*[UNAUTHORIZED] * 4)

@@ -142,7 +142,9 @@ def smallest_parts(stand_in):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_halves_of_a_family_are_its_headers_in_the_end(name):
-    """If a family of headers is halved again and again, each of its headers is left once, alone and under its name."""
+    """A family is a group of headers that some services trust in the place of a token. To find the one that counts, the
+    group is halved again and again. Each header is left once, alone and under its name.
+    """
     headers = FAMILIES[name]
     parts = smallest_parts(StandIn(name=name, headers=headers))
 
@@ -151,7 +153,11 @@ def test_the_halves_of_a_family_are_its_headers_in_the_end(name):
 
 
 def test_all_that_a_gateway_sets_is_made_of_whole_families():
-    """If all headers at once are let in, the parts that are sent next are whole families, which have all these headers."""
+    """Headers that some services trust in the place of a token are grouped by their meaning (families). First all of
+    them are sent at once.
+
+    If the service then answers as with a token, each whole family is sent in a request of its own. No header is lost.
+    """
     [everything] = [stand_in for stand_in in stand_ins_for("executePix", SANDBOX) if stand_in.name == EVERYTHING]
     headers_of_parts = [header for part in everything.parts() for header in part.headers]
     names_of_parts = {part.name for part in everything.parts()}
