@@ -87,8 +87,9 @@ def test_wrong_tokens_and_claims_of_a_token_are_hidden(secrets):
 
 
 def test_a_registry_shows_nothing_of_itself(secrets):
-    """`Secrets` knows the token. Its repr, and that of its entries, may appear in a traceback, so they do not have the
-    token."""
+    """`Secrets` knows the token. Its repr may appear in a traceback, and so may the repr of its entries. Neither has
+    the token.
+    """
     texts = [repr(secrets), *map(repr, secrets.known)]
 
     assert [text for text in texts if TOKEN in text] == []

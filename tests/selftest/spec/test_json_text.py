@@ -62,7 +62,7 @@ def test_a_body_beyond_the_limits_of_the_suite_is_no_error_of_the_service(body, 
     ids=["1", "1.0", "-0.0", "1e2", "50,000 digits", "1e5000", "12e-0"],
 )
 def test_a_number_of_any_size_without_a_fraction_is_an_integer(body):
-    """JSON Schema says so: 1.0 and 1e2 are integers, too."""
+    """JSON Schema calls each number without a fraction an integer, also 1.0 and 1e2."""
     assert is_integer(read_json(body).value)
 
 

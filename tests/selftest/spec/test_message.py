@@ -55,7 +55,7 @@ def test_joined_texts_have_each_text_once(texts, text):
 
 
 def test_texts_can_be_joined_by_a_word():
-    """The second argument of `joined` separates the texts."""
+    """`joined` separates the texts by its second argument, here " or "."""
     assert str(joined(["a", "b"], " or ")) == "a or b"
 
 
@@ -112,7 +112,7 @@ def test_the_texts_among_the_values_of_a_message_are_found_at_any_depth(name, te
 
 
 def test_a_plain_text_has_no_values():
-    """`texts_in_values` gives the texts among the values of a message."""
+    """`texts_in_values` gives the texts among the values of a message. A plain text has no values, so it gives none."""
     assert list(texts_in_values("a text")) == []
 
 

@@ -180,7 +180,9 @@ def test_each_row_shows_something_of_the_sandbox(requirement):
 
 
 def test_an_empty_log_shows_no_values():
-    """If nothing was sent, nothing is observed about the shape of entries."""
+    """If nothing was sent, nothing is observed about the shape of the answer of listEntries (its members and their
+    types).
+    """
     assert observation_of("listEntries.shape", Log()) == Observed({}, [])
 
 

@@ -128,8 +128,8 @@ def test_a_key_of_unknown_value_is_listed_once(cleanup, service, tmp_path):
     """An earlier run perhaps registered a RANDOM key, which the service makes, so nobody knows its value.
 
     The command cannot delete such a key. It prints the time of its registration, so that a person can look for it in
-    the list of keys. Then it removes the key from the record, because no run registers a RANDOM key while such a key is
-    there.
+    the list of keys. Then it removes the key from the key record (the file of the keys that runs left), because no run
+    registers a RANDOM key while such a key is in it.
     """
     profile = profile_with_events(tmp_path, service, (None, MAYBE), **OFF_SANDBOX)
     _, [first_line, *_] = cleanup(profile, "--yes")

@@ -89,7 +89,10 @@ def test_the_last_list_before_the_first_change_shows_the_keys_before_the_run():
 
 
 def test_a_list_after_the_first_change_is_the_last_list_and_not_one_from_before_the_run():
-    """A list is read before the run changes a key, and another one afterwards."""
+    """A list is read before the run changes a key, and another list afterwards.
+
+    The second list is the last list. The first one still shows the keys before the run.
+    """
     history = ListHistory().list_shows(OLD_KEY).begin_changes().list_shows(NEW_KEY)
     last_list = history.lists.last[ACCOUNT]
 
@@ -327,7 +330,9 @@ def test_a_deletion_may_have_taken_a_key_that_no_list_shows_after_it():
 
 
 def test_without_a_list_from_before_the_run_no_key_has_vanished():
-    """Nobody knows which keys the account had, so two empty lists show nothing."""
+    """No list was read before the run changed a key. So nobody knows which keys the account had, and two empty lists
+    afterwards show nothing.
+    """
     history = ListHistory().begin_changes().list_is_empty().list_is_empty()
     missing_keys = history.lists.keys_missing_from(history.usable_list, ACCOUNT)
 

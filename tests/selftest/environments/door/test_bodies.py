@@ -46,7 +46,7 @@ def test_the_texts_of_a_body_are_its_strings_and_numbers_at_any_depth():
 
 
 def test_a_body_that_is_too_deep_to_be_parsed_has_no_texts():
-    """The body has 100,000 brackets, so no JSON parser reads it."""
+    """The body has 100,000 brackets, which is deeper than the suite parses JSON. No text of it is known."""
     assert texts_of(b"[" * 100_000) == []
 
 

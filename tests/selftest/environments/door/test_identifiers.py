@@ -203,7 +203,9 @@ def test_a_malformed_body_is_not_sent_to_an_account_of_the_profile(body, operati
 
 @pytest.mark.parametrize("body", MALFORMED_BODIES.values(), ids=MALFORMED_BODIES)
 def test_malformed_bodies_for_a_made_up_account_are_sent(body, tmp_path):
-    """An account that the suite made up has no keys that could be lost."""
+    """A service may take a malformed body for a deletion of all keys. An account that the suite made up has no keys, so
+    the run sends such bodies for it.
+    """
     run = RunWithoutNetwork(tmp_path)
 
     assert send_malformed(run, "registerPixKey", MADE_UP_ACCOUNT, body).response.status == 200
@@ -253,7 +255,7 @@ def test_a_generated_empty_key_for_an_account_of_the_profile_is_refused(tmp_path
 
 
 def deletion_of(key, key_type="EMAIL"):
-    """The body of a deletion, as the profile of these tests has it."""
+    """The body of a deletion, as the profile (the settings of the run) says that it looks."""
     return {"pixKey": key, "kind": key_type, "reason": ""}
 
 
@@ -299,7 +301,7 @@ def test_a_random_key_that_an_earlier_run_left_may_be_deleted(tmp_path):
 
 
 def test_a_random_key_of_which_nobody_knows_is_not_deleted(tmp_path):
-    """The run refuses to delete a RANDOM key that no run registered."""
+    """The run refuses to delete a RANDOM key that no run registered, because it may be a customer's."""
     run = RunWithoutNetwork(tmp_path)
     with pytest.raises(ForbiddenError):
         send(run, "deletePixKey", OWN_ACCOUNT, deletion_of(str(uuid4()), "RANDOM"))
@@ -312,7 +314,9 @@ DELETION_WITHOUT_A_KEY = {"account": "{account}", "what": "key"}
 
 
 def test_a_deletion_without_a_key_is_sent_if_the_profile_has_such_a_body(tmp_path):
-    """The service has one key for each account. So in the profile (the settings of the run) a deletion names no key."""
+    """The service has one key for each account, so a deletion need not name it. In the profile (the settings of the
+    run) the body of a deletion names only the account. The run sends such a body.
+    """
     run = RunWithoutNetwork(tmp_path, requests={"deletePixKey": {"json": DELETION_WITHOUT_A_KEY}})
     send(run, "deletePixKey", OWN_ACCOUNT, {**DELETION_WITHOUT_A_KEY, "account": OWN_ACCOUNT})
 

@@ -331,7 +331,9 @@ def test_a_deletion_names_an_empty_key_only_by_an_empty_text(value_of_key, named
 
 
 def test_a_key_is_not_gone_after_a_deletion_without_an_answer():
-    """After a time-out the deletion may not have reached the service."""
+    """A deletion gets no answer (a time-out). Perhaps it has not reached the service, so the key may still be
+    registered.
+    """
     request = deletion_of(PROFILE_KEY).request
     unanswered_deletion = Exchange(1, "deletePixKey", request, failure=Failure(FailureKind.TIMEOUT, "no answer"))
 

@@ -695,7 +695,7 @@ def test_any_other_request_for_keys_does_not_clean_up(sending, history):
     ids=["listed", "not listed", "a key of unknown value", "an empty text"],
 )
 def test_a_key_was_there_before_if_the_list_before_the_run_shows_it(key, was_there, history):
-    """The list is read before the run changes any key."""
+    """A list is read before the run changes any key. A key was there before the run if this list shows it."""
     history.list_shows(CUSTOMER_KEY)
 
     assert history.keys.was_there_before(key) is was_there

@@ -60,7 +60,9 @@ def started_service_and_run(service_class, folder, when_it_closes):
 
 
 def run_that_knows_all_codes(service, folder, **options):
-    """A run whose secrets have the three codes."""
+    """A run that knows the three transaction codes (ALL_CODES), so that it may execute them. `options` are those of
+    ManualRun.
+    """
     manual_run = ManualRun(service, folder, **options)
     manual_run.secrets.learn("code", *ALL_CODES)
     return manual_run

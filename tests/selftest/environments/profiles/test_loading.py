@@ -334,13 +334,17 @@ class TestAddresses:
         assert loaded_profile(exact, base_url="https://bank.example/v1/").base_url == "https://bank.example/v1"
 
     def test_the_address_of_a_proxy_may_end_in_v1(self):
-        """Only the address of the service is followed by paths that begin with /v1."""
+        """An address of a service that ends in /v1 is a mistake, because paths that begin with /v1 follow it. No path
+        follows the address of a proxy, so it may end in /v1.
+        """
         profile = loaded_profile(f"{ADDRESS_AND_TOKEN}proxy: http://proxy.example/v1")
 
         assert profile.proxy == "http://proxy.example/v1"
 
     def test_the_address_of_a_proxy_has_no_password(self):
-        """A profile (the settings of a run) names secrets and never has them."""
+        """A profile (the settings of a run) names the variables of secrets, and never has a secret itself. So the
+        address of a proxy with a password is refused.
+        """
         message = refusal_message(f"{ADDRESS_AND_TOKEN}proxy: http://me:s3cr3t@proxy.example")
 
         assert message.startswith("3: proxy: an address with a user name")
