@@ -44,7 +44,9 @@ def test_the_smallest_part_has_the_character_that_shows_the_finding_and_few_othe
 
 
 def test_each_part_names_nobody():
-    """A part of a text gets the prefix `pixconf-` again, because a part such as "12345" may name somebody."""
+    """To find the smallest request that shows a finding, parts of a request are sent. A part of a text gets the prefix
+    `pixconf-` again, because a part such as "12345" may name somebody.
+    """
     body = json.dumps({"to": f"{SYNTHETIC_PREFIX}12345"}).encode()
     parts = distinct_values(parts_of(Case("transferInternal", body=body), BANK), seed="seed 5", count=30)
     bodies = [json.loads(part.body) for part in parts]

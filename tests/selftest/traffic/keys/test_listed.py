@@ -240,9 +240,9 @@ def test_a_key_type_is_refused_wrongly_if_another_one_is_accepted_before_and_aft
 
 
 def test_a_key_type_may_be_refused_if_no_other_one_is_accepted_after_it():
-    """The requirement that a key type is accepted does not fail if no other type is accepted after the refusals.
+    """An EMAIL key is refused four times, after a PHONE key was accepted. No other key is registered afterwards.
 
-    The account may be full.
+    So the account may be full, and the requirement that the type EMAIL is accepted does not fail.
     """
     log = log_of(*EMAIL_IS_REFUSED)
 
