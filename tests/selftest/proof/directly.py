@@ -95,6 +95,11 @@ class SentInTrial:
         """The requests that were sent, in their order."""
         return [exchange.request for exchange in self.session.door.exchanges]
 
+    @property
+    def log(self) -> Log:
+        """The requests that were sent, each with its answer and its purpose."""
+        return self.session.door.log
+
     def judge(self) -> Trial:
         """Call the tests, and return the result of the trial. A test with a known outcome (`outcomes`) is not called."""
         run = self.session.run

@@ -17,7 +17,7 @@ def purposes_by_code():
     A purpose is, for example, `Execution.SUPPLIED`: a code of the profile is executed.
     """
     purposes: dict[str, list[Execution]] = {}
-    log = sent_to_the_sandbox("sandbox").session.door.log
+    log = sent_to_the_sandbox("sandbox").log
     for exchange in log.of("executePix", *PURPOSES_WITH_A_REAL_CODE):
         code = exchange.request.last_segment
         purposes.setdefault(code, []).append(exchange.purpose)
@@ -62,7 +62,7 @@ def test_after_the_first_execution_two_codes_are_sent_without_the_valid_token():
     Then the executed code is sent once without a token and once with a wrong one, because a cache may give its result
     to anybody.
     """
-    log = sent_to_the_sandbox("sandbox").session.door.log
+    log = sent_to_the_sandbox("sandbox").log
     first_execution, *_ = log.of("executePix", Execution.SUPPLIED)
     purposes_after_it = [exchange.purpose for exchange in log if exchange.number > first_execution.number]
 

@@ -77,7 +77,8 @@ def test_a_wrong_token_goes_between_two_equal_requests_and_another_one_follows()
     another code or account. That is done for executions and for registrations. Afterwards each of two accounts is read
     with a wrong token, then with the valid one, and another account is read.
     """
-    purposes = [exchange.purpose for exchange in sent_in_memory(Service(), ids=ACCEPTED).session.door.log]
+    log = sent_in_memory(Service(), ids=ACCEPTED).log
+    purposes = [exchange.purpose for exchange in log]
     valid, wrong = KeptRefusal.WITH_THE_TOKEN, KeptRefusal.WRONG_TOKEN
     of_another, wrong_read = KeptRefusal.FOR_ANOTHER, KeptRefusal.WRONG_TOKEN_IN_A_READ
     of_an_operation = [valid, wrong, valid, valid, wrong, valid, of_another]

@@ -163,7 +163,7 @@ def test_each_purpose_of_the_table_is_that_of_a_request():
     purposes = set()
     for situation in chain.from_iterable(OBSERVATIONS.values()):
         purposes |= set(situation.purposes)
-    purposes_sent = {exchange.purpose for exchange in sent_to_the_sandbox("sandbox").session.door.log}
+    purposes_sent = {exchange.purpose for exchange in sent_to_the_sandbox("sandbox").log}
 
     assert purposes - purposes_sent == {Execution.PREPARED_WITH_EXTRA_PARTS}
 
@@ -173,7 +173,8 @@ def test_each_row_shows_something_of_the_sandbox(requirement):
     """A run on the sandbox (the test service of the suite) observes something for each requirement in the table
     OBSERVATIONS: a value, and a request with its answer (an exchange) that shows it.
     """
-    observed = observation_of(requirement, sent_to_the_sandbox("sandbox").session.door.log)
+    log_of_run = sent_to_the_sandbox("sandbox").log
+    observed = observation_of(requirement, log_of_run)
 
     assert observed.values
     assert observed.exchanges

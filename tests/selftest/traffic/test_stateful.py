@@ -123,7 +123,7 @@ def test_a_sequence_with_an_execution_is_not_made_shorter():
         FailsToListAfterAnExecution(), generated=True, ids={"executePix.status", "registerPixKey.status"}
     )
     executions_by_code = Counter()
-    for exchange in sent.session.door.exchanges:
+    for exchange in sent.log:
         if exchange.generator == SEQUENCES and exchange.operation == "executePix":
             code = exchange.request.last_segment
             executions_by_code[code] += 1

@@ -36,7 +36,7 @@ def send(run, operation, account, body=None, **options):
 
 
 def registration(key, key_type="EMAIL", account=OWN_ACCOUNT):
-    """The body of a registration."""
+    """The body of a registration of this key."""
     return {"account": account, "pixKeyType": key_type, "pixKey": key}
 
 
