@@ -50,9 +50,9 @@ class Echoes(SocketService):
     """
 
     def answer(self, connection, request):
-        """Send an answer that has the values of the request in its headers and body.
+        """Send an answer that has the values of the request in its headers and body, as they are and in each usual encoding.
 
-        `values` are these texts as they arrived, and `encoded_values` are the same texts in each usual encoding.
+        The values are the credential, the path parameter, the body, and the claims if the credential is a signed token.
         """
         credential = request.header("Authorization").rpartition(" ")[2]
         path_parameter = unquote(request.path.rpartition("/")[2])
@@ -71,7 +71,10 @@ class Echoes(SocketService):
         connection.sendall(response_bytes(Response(status, body.encode(), tuple(headers))))
 
     def status_type_and_body(self, values, encoded_values):
-        """The status 200, the media type of JSON, and a body with all values and all facts about the person."""
+        """The status 200, the media type of JSON, and a body with all values and all facts about the person.
+
+        `values` are texts of the request, and `encoded_values` are the same texts in each usual encoding.
+        """
         person = {**PERSONAL, "Nested": [{"NAME": PERSONAL["name"], "Deep": {"Document": PERSONAL["document"]}}]}
         data = {**person, "error": " ".join(encoded_values), "echo": values}
         return 200, JSON, json.dumps({"code": 0, "data": data})
@@ -85,7 +88,10 @@ class EchoesInTurn(Echoes):
     """
 
     def status_type_and_body(self, values, encoded_values):
-        """The status, the media type and the body of an answer: each time the next of six ways."""
+        """The status, the media type and the body of an answer: each time the next of six ways.
+
+        `values` are texts of the request, and `encoded_values` are the same texts in each usual encoding.
+        """
         _, _, json_with_everything = super().status_type_and_body(values, encoded_values)
         name, document = PERSONAL["name"], PERSONAL["document"]
         trace = f"Traceback (most recent call last): CPF {document}, name={name}"

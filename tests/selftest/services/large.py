@@ -15,12 +15,14 @@ from tests.selftest.services.paced import ServiceProcess, service_process
 
 SIZE = 4_990_000
 """Bytes, a little less than limits.response_bytes."""
-_HEAD = json.dumps({"code": 0, "data": EXECUTION_RESULT | {"Success": "true"}}).encode().removesuffix(b"}}")
+_RESULT_WITHOUT_END = (
+    json.dumps({"code": 0, "data": EXECUTION_RESULT | {"Success": "true"}}).encode().removesuffix(b"}}")
+)
 
 
 def _with_member_x(value: bytes) -> bytes:
-    """An execution result with one more member."""
-    return _HEAD + b', "x": ' + value + b"}}"
+    """The body of an answer to an execution, with this JSON value as one more member of its result."""
+    return _RESULT_WITHOUT_END + b', "x": ' + value + b"}}"
 
 
 def _array(item: bytes, length: int) -> bytes:
@@ -29,8 +31,8 @@ def _array(item: bytes, length: int) -> bytes:
 
 
 def _members(count: int) -> bytes:
-    """An execution result with this number of further members: `"member0": 0, "member1": 1`."""
-    return _HEAD + b"".join(b', "member%d": %d' % (number, number) for number in range(count)) + b"}}"
+    """The body of an answer to an execution, with this number of further members: `"member0": 0, "member1": 1`."""
+    return _RESULT_WITHOUT_END + b"".join(b', "member%d": %d' % (number, number) for number in range(count)) + b"}}"
 
 
 SHAPES: dict[str, Callable[[], bytes]] = {
@@ -39,7 +41,7 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "30,000 members": lambda: _members(30_000),
     "50,000 members": lambda: _members(50_000),
     "200,000 members": lambda: _members(200_000),
-    "one member repeated": lambda: _HEAD + b', "id": "TX-1"' * 30_000 + b"}}",
+    "one member repeated": lambda: _RESULT_WITHOUT_END + b', "id": "TX-1"' * 30_000 + b"}}",
     "99,000 numbers": lambda: _with_member_x(_array(b"1", 99_000)),
     "10,000 objects": lambda: _with_member_x(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000)),
     "deep and wide": lambda: _with_member_x(_array(b"[" * 90 + b"1" + b"]" * 90, 1_000)),
@@ -49,11 +51,11 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "one long string of digits": lambda: _with_member_x(b'"%b"' % (b"x1" * (SIZE // 2 - 1_000))),
     "10,000 times the same key": lambda: _with_member_x(_array(b'{"key": "qa@pix-conformance.example"}', 10_000)),
     "not JSON at its end": lambda: _with_member_x(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000))[:-1] + b"!",
-    "small": lambda: _HEAD + b"}}",
-    "90 headers": lambda: _HEAD + b"}}",
-    "90 headers of 60,000 bytes": lambda: _HEAD + b"}}",
-    "1 header of 60,000 bytes": lambda: _HEAD + b"}}",
-    "1,000 headers": lambda: _HEAD + b"}}",
+    "small": lambda: _RESULT_WITHOUT_END + b"}}",
+    "90 headers": lambda: _RESULT_WITHOUT_END + b"}}",
+    "90 headers of 60,000 bytes": lambda: _RESULT_WITHOUT_END + b"}}",
+    "1 header of 60,000 bytes": lambda: _RESULT_WITHOUT_END + b"}}",
+    "1,000 headers": lambda: _RESULT_WITHOUT_END + b"}}",
 }
 """By its name, a function that makes the body of an answer."""
 NEVER_THE_SAME = "never the same"

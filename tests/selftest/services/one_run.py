@@ -55,13 +55,8 @@ ALL_PERMISSIONS = frozenset(operation.permission for operation in operations().v
 class ManualRun:
     """A run whose requests a test sends one by one, with `client.send` or `execute`.
 
-    Every request goes through `door`, which refuses what could do harm. The journal is the file of the transaction codes
-    that runs sent. A later run in the same folder reads it, so a run with `has_journal=False` has none.
-
-    - With `proxied` the service is a proxy, through which another target is reached.
-    - A request on the wire is cut off as soon as the service sets its event `silent`.
-    - `pix_keys` are the keys of the profile, and `limits` are limits of the profile.
-    - `clock` gives the seconds that limits.duration counts.
+    Every request goes through `door`, which refuses what could do harm. A request on the wire is cut off as soon as the
+    service sets its event `silent`.
     """
 
     def __init__(
@@ -69,6 +64,16 @@ class ManualRun:
         proxied=False, base_url="", token=None, ca_bundle=None, parallel=1, refresh=lambda: False, is_sandbox=False,
         pix_keys=(), clock=time.monotonic, duration=math.inf, **limits,
     ):  # fmt: skip
+        """A run against this service that has sent nothing.
+
+        - `name` and `environment` are the names of the run and of its profile (its settings). `allow` has the permissions
+          of the profile, `pix_keys` its keys, and `limits` further limits, such as `requests=40`.
+        - The folder has the journal, the file of the transaction codes that runs sent. A later run in the same folder
+          reads it. `codes_to_resend` are codes that may be sent although an earlier run sent them.
+        - With `proxied` the service is a proxy, through which the target at `base_url` is reached.
+        - `refresh` fetches another token, and returns True if there is one.
+        - `clock` gives the seconds that count against `duration`.
+        """
         self.journal = folder / "journal.jsonl"
         if not base_url:
             base_url = "http://bank.example" if proxied else service.base_url
@@ -217,7 +222,7 @@ class FakeBank(Service):
 
 
 def profile_of_bank(folder, **changes) -> Profile:
-    """A profile (the settings of a run) whose target is a bank, not a sandbox. For a service in memory.
+    """A profile (the settings of a run) whose target is a bank, not a sandbox. The service is in this process.
 
     The journal, the file of the transaction codes that runs sent, is in the folder. `changes` are keys of the profile.
     """

@@ -7,7 +7,7 @@ from environments.sandbox import Response
 from tests.selftest.services.serving import SocketService, response_bytes
 
 NAMES = ("Joaquim", "Zeferino", "Quintela", "cavalobateriagrampo", "conceição", "Иннокентий")
-WHOLE = "Joaquim Zeferino Quintela"
+WHOLE_NAME = "Joaquim Zeferino Quintela"
 JSON = (("Content-Type", "application/json"),)
 REFUSALS = (
     "usuario zeferino.quintela sem acesso",
@@ -16,7 +16,15 @@ REFUSALS = (
     "conta inválida: ZeferinoConta, conta_quintela, jOAQUIM",
     "no account for conceição / Иннокентий",
 )
-MISPLACED = (WHOLE, WHOLE.upper(), WHOLE.lower(), "zeferino", "Quintela", "joaquim.quintela", "conta-zeferino")
+NAMES_AS_STATUS = (
+    WHOLE_NAME,
+    WHOLE_NAME.upper(),
+    WHOLE_NAME.lower(),
+    "zeferino",
+    "Quintela",
+    "joaquim.quintela",
+    "conta-zeferino",
+)
 """Values of status and type: the mapping of the service is off by one."""
 HEADERS = (
     ("Server", "Joaquim/1.2"),
@@ -38,25 +46,29 @@ class NamesPeople(SocketService):
     NUMBER_OF_CONFORMING_ANSWERS = 12
 
     def answer(self, connection, request):
-        """Send the next answer. The connection is closed after a broken answer."""
+        """Send an answer with names of people in it. Which answer it is depends on the number of the request.
+
+        The first twelve answers are those of the sandbox with a name as their status. Later ones are in turn refusals,
+        such answers, and broken answers, after which the connection is closed.
+        """
         number_of_request = len(self.received)
-        name = MISPLACED[number_of_request % len(MISPLACED)]
+        name = NAMES_AS_STATUS[number_of_request % len(NAMES_AS_STATUS)]
         with_names = response_bytes(_with_name_in(self.sandbox.respond(request), name))
         if number_of_request <= self.NUMBER_OF_CONFORMING_ANSWERS:
             answer_bytes = with_names
         else:
             refusals = [response_bytes(refusal) for refusal in self._refusals(number_of_request)]
-            later_answers = [*refusals, with_names, with_names, with_names, *BROKEN]
+            later_answers = [*refusals, with_names, with_names, with_names, *BROKEN_ANSWERS]
             answer_bytes = later_answers[number_of_request % len(later_answers)]
         connection.sendall(_with_names_as_reason_phrase(answer_bytes))
-        if answer_bytes in BROKEN:
+        if answer_bytes in BROKEN_ANSWERS:
             connection.shutdown(socket.SHUT_RDWR)
 
     def _refusals(self, number_of_request):
         """Refusals that name people in a text of REFUSALS, in names of members, in a broken body and in HTML."""
         text = REFUSALS[number_of_request % len(REFUSALS)]
-        problem = {"type": WHOLE, "status": "QUINTELA ZEFERINO", "title": text, "detail": {"zeferino": [*text]}}
-        names_as_members = {name: {name: text, "status": name.lower()} for name in (*NAMES, WHOLE)}
+        problem = {"type": WHOLE_NAME, "status": "QUINTELA ZEFERINO", "title": text, "detail": {"zeferino": [*text]}}
+        names_as_members = {name: {name: text, "status": name.lower()} for name in (*NAMES, WHOLE_NAME)}
         broken_json = json.dumps(names_as_members, ensure_ascii=False).encode()[:-9]
         yield Response(403, json.dumps({"message": text, "error": text, "code": text}).encode(), (*JSON, *HEADERS))
         yield Response(400, json.dumps(problem, ensure_ascii=False).encode(), (*JSON, *HEADERS))
@@ -66,7 +78,7 @@ class NamesPeople(SocketService):
         yield Response(302, f"<p title='{text}'>{text}</p>".encode(), (("Content-Type", "text/zeferino"), *HEADERS))
 
 
-BROKEN = (
+BROKEN_ANSWERS = (
     b"HTTP/1.1 Joaquim Zeferino Quintela\r\n\r\n",
     b"joaquim zeferino quintela\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nContent-Length: quintela\r\n\r\n{}",
