@@ -141,7 +141,7 @@ def test_a_code_is_not_sent_again_with_another_profile_address_or_spelling(
     other settings and another address. Both reach the service through a proxy, so the addresses need not exist.
 
     The service gets the code once. The journal (a file of the codes that were sent) finds its entry by a digest of the
-    code alone, without letter case and width of letters, because a service may ignore both.
+    code alone. Letter case and width of letters do not count, because a service may ignore both.
     """
     first_run = ManualRun(service, tmp_path, proxied=True, base_url="http://bank.example")
     later_run = ManualRun(
@@ -220,9 +220,8 @@ COUNT_FAULT = "journal.count is missing, edited, or not signed with the key of t
     ],
 )
 def test_no_code_of_the_profile_is_sent_after_an_accident(do_damage, fault, service, tmp_path):
-    """The journal (a file of the transaction codes that runs sent) is damaged after a run that sent two codes, for
-    example because somebody deletes or edits it, or restores an older copy, which lacks the last line. It has seven
-    lines before.
+    """A run sends two codes, and then the journal (a file of the codes that runs sent) is damaged. For example somebody
+    deletes or edits it, or restores an older copy, which lacks the last line. It has seven lines before.
 
     A third code, of which the damaged journal says nothing, may have been sent before the damage. So a later run does
     not send it, with the valid token or without one. The message says that no code of the profile (the settings of the

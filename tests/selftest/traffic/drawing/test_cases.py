@@ -234,8 +234,8 @@ def test_the_last_check_changes_no_transfer(operation):
 
 @pytest.mark.parametrize("amount", [3.01, 0, -1, True, 10**40])
 def test_no_amount_is_sent_that_no_hook_filtered(amount):
-    """Off a sandbox (a test system) `harmless_cases` leaves out a request whose amount is not above 0, or is above 3,
-    the greatest amount in the profile (the settings of the run).
+    """Off a sandbox (a test system) the greatest amount is that of the profile (the settings of the run), here 3.
+    `harmless_cases` leaves out a request whose amount is above 3, or not above 0.
 
     `harmless_cases` is the last check of a drawn request. It does not trust the functions that filter amounts before
     (the hooks of Schemathesis).

@@ -53,8 +53,8 @@ def test_a_text_has_lengths_around_usual_limits(length):
 
 
 def test_off_a_sandbox_an_amount_is_at_most_that_of_the_profile():
-    """Off a sandbox (a test system) a number that is an amount is above 0 and at most the greatest amount of the
-    profile (the settings of the run), which is 3.
+    """The greatest amount in the profile (the settings of the run) is 3. Off a sandbox (a test system) a number that is
+    an amount is above 0 and at most 3.
 
     Other values of the amount are the usual one (3), null, texts, an array and an object. No value is true or false,
     because a service may read true as the amount 1.

@@ -102,8 +102,8 @@ def test_types_with_an_empty_key_can_be_left_out():
 def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(
     sandbox, is_disposable, are_sent, are_sent_with_an_empty_key, tmp_path
 ):
-    """Undocumented key types for which a service may make a key are sent only on a sandbox (a test system), or if the
-    profile (the settings of the run) calls its RANDOM key disposable.
+    """A service may make a key for some undocumented key types. They are sent only on a sandbox (a test system), or if
+    the profile (the settings of the run) calls its RANDOM key disposable.
 
     Disposable says that nobody else registers keys at the account: then the list of keys shows which key was made.
     Types with an empty key are sent on a sandbox alone. All other undocumented types are always sent.
