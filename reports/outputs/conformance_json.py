@@ -40,7 +40,7 @@ from reports.result.verdicts import RequirementResult, RunVerdict, counts, cover
 from reports.sentences.headline import headline
 from reports.sentences.wording import grouped, published_moment
 from reports.showing.evidence import ShownExchange
-from reports.showing.resending import EXECUTES, MAY_EXECUTE, MAY_MOVE
+from reports.showing.resending import EXECUTES, MAY_EXECUTE, MAY_MOVE, NOT_SHOWN_ALONE, SHOWN_AFTER_STEPS
 from spec.interface import READ_OPERATIONS, operations
 from spec.message import Date, Text, say
 from spec.requirements import Requirement
@@ -240,12 +240,17 @@ def _shell_lines_of_safest(exchanges: Mapping[int, ShownExchange], numbers: Sequ
     """Shell lines that send a request again: of these exchanges the one with the least risk; empty if none has lines.
 
     `numbers` are the numbers of the exchanges to choose from. Lines that move no money are better than lines that may
-    move money.
+    move money. Then lines that show the finding by themselves are better than a request that does not.
     """
     lines_of_exchanges = [exchanges[number].lines_that_resend for number in numbers if number in exchanges]
     # An exchange of which only an outline is kept, without its body, has no lines: it cannot be sent again.
     lines_to_choose_from = [lines for lines in lines_of_exchanges if lines]
-    return min(lines_to_choose_from, key=_risk_of_moving_money, default="")
+    return min(lines_to_choose_from, key=_order_of_shell_lines, default="")
+
+
+def _order_of_shell_lines(lines: str) -> list[bool]:
+    """Sort key of shell lines that send a request again: the best lines have the smallest key."""
+    return [*_risk_of_moving_money(lines), NOT_SHOWN_ALONE in lines, SHOWN_AFTER_STEPS not in lines]
 
 
 def _risk_of_moving_money(lines: str) -> list[bool]:

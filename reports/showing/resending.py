@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from urllib.parse import unquote, urlsplit
 
@@ -32,6 +32,10 @@ from spec.answers import data_of
 from spec.exchange import HTTP_1_0, VALID, Exchange, Request, json_error
 from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 
+SHOWN_AFTER_STEPS = "# the last line shows it, because of the lines before it"
+"""Comment on the lines of steps after which the last request is answered otherwise."""
+NOT_SHOWN_ALONE = "# the request alone does not show it"
+"""Comment on a request whose answer depends on requests before it, or on chance."""
 # First lines of the shell lines for a request that moves money, or may move money.
 EXECUTES = "# this line moves money: the run has sent the code in it, so set its variable to another one"
 MAY_EXECUTE = (
@@ -72,12 +76,25 @@ class Resending:
     """By the number of a registration or deletion, the last granted registration of the same key before it, and the
     deletion that came after that, if there was one. The answer may depend on them. The end of the run sets it."""
 
+    steps_before: Mapping[int, Sequence[Exchange]]
+    """By the number of an exchange of a sequence, the exchanges before it in that sequence. The service may answer
+    otherwise without them. The end of the run sets it."""
+    shown_after_steps: Container[int]
+    """Numbers of the exchanges that surely deviate because of the steps before them. The end of the run sets it."""
+    same_without_deviation: Mapping[int, int]
+    """By the number of an exchange that deviates, the number of an exchange with the same request that does not.
+
+    The end of the run sets it."""
+
     def __init__(self, display: Display, profile: Profile) -> None:
         """`display` knows which values are secret. `profile` says how the run connected: TLS, proxy and token."""
         self.display = display
         self.splitter = RequestSplitter(display, profile)  # separates the secret values of a request from its texts
         self.preparation_by_code = {}
         self.key_changes_before = {}
+        self.steps_before = {}
+        self.same_without_deviation = {}
+        self.shown_after_steps = frozenset()
         self._profile_name = profile.path.name
         self._token_in_shell = expressions_of_secrets(profile)["token"]  # such as "${PIX_TOKEN:?}"
         self._connection_options = list(_connection_options(profile))
@@ -94,28 +111,67 @@ class Resending:
         3. a comment: which variables to set, and where their values come from
         4. a line that makes the wrong token from the right one
         5. a comment: the status that the run got
-        6. for a registration or deletion: lines that register (and delete) the same key, as the run did before;
+        6. a comment: the request alone does not show it
+        7. for a step of a sequence: lines that send the steps before it;
+           for another registration or deletion: lines that register (and delete) the same key, as the run did before;
            for an execution: a line that prepares a transfer
-        7. the curl command
+        8. the curl command
         """
-        key_changes = list(map(self.splitter.parts_of, self.key_changes_before.get(exchange.number, ())))
-        lines_that_run = [f"{self.curl(change)} > /dev/null" for change in key_changes]  # their answers show nothing
-        requests = [parts, *reversed(key_changes)]
+        steps = self.steps_before.get(exchange.number, ())
+        if steps:
+            lines_that_run, requests = self._lines_of_steps(exchange, steps)
+        else:
+            key_changes = list(map(self.splitter.parts_of, self.key_changes_before.get(exchange.number, ())))
+            lines_that_run = [_with_its_answer_thrown_away(self.curl(change)) for change in key_changes]
+            requests = list(reversed(key_changes))
         variable_of_code = ""  # such as "CODE_1"
         if exchange.operation == "executePix":
             variable_of_code = _last_variable(parts.url)
             preparation = self._preparation_of(exchange)
-            if preparation and variable_of_code:
+            is_prepared_by_a_step = preparation is not None and preparation.request in [step.request for step in steps]
+            if preparation and variable_of_code and not is_prepared_by_a_step:
                 lines_that_run.append(self._line_that_prepares(preparation, variable_of_code))
                 requests.append(preparation)
         lines_that_run.append(self.curl(parts, *_options_of(exchange)))
         return [
-            *self._money_warnings(exchange, variable_of_code),
-            *self._variables_explained(exchange, "\n".join(lines_that_run), requests),
+            *self._money_warnings(exchange, variable_of_code, steps),
+            *self._variables_explained(exchange, "\n".join(lines_that_run), [parts, *requests]),
             *self._line_that_makes_wrong_token(exchange),
             f"# shows it: {exchange.response.status if exchange.response else 'no answer'}",
+            *self._comment_if_not_shown_alone(exchange),
             *lines_that_run,
         ]
+
+    def _comment_if_not_shown_alone(self, exchange: Exchange) -> Iterator[str]:
+        """A comment if the request alone does not show the deviation: the steps before it do, or that is unknown."""
+        number = self.same_without_deviation.get(exchange.number)
+        if exchange.number in self.shown_after_steps:
+            yield SHOWN_AFTER_STEPS
+        elif number is not None:
+            yield f"{NOT_SHOWN_ALONE}: exchange {number} sent the same, and was answered as it should be"
+
+    def _lines_of_steps(self, last: Exchange, steps: Sequence[Exchange]) -> tuple[list[str], list[RequestParts]]:
+        """The lines that send the steps before the last step of a sequence, and the requests that they send, in parts.
+
+        If a step prepares a transfer that a later step executes, its line sets the variable of the transaction code.
+        """
+        variable_by_preparation: dict[Request, str] = {}
+        for step in [*steps, last]:
+            preparation = self._preparation_of(step) if step.operation == "executePix" else None
+            if preparation is not None:
+                variable = _last_variable(self.splitter.parts_of(step.request).url)
+                variable_by_preparation.setdefault(preparation.request, variable)
+        lines = []
+        requests = []
+        for step in steps:
+            parts = self.splitter.parts_of(step.request)
+            variable = variable_by_preparation.get(step.request, "")
+            if variable:
+                lines.append(self._line_that_prepares(parts, variable))
+            else:
+                lines.append(_with_its_answer_thrown_away(self.curl(parts, *_options_of(step))))
+            requests.append(parts)
+        return lines, requests
 
     def curl(self, parts: RequestParts, *options: str) -> str:
         """The curl command that sends a request again. Secret values are variables that a person sets before.
@@ -147,14 +203,26 @@ class Resending:
             return f"# not the whole request, which has a body of {body_size} bytes: {line}"
         return f"{commands_before}{line}"
 
-    def _money_warnings(self, exchange: Exchange, variable_of_code: str) -> Iterator[str]:
-        """Comments that warn a person if the curl command moves money, or may move money.
+    def _money_warnings(
+        self, exchange: Exchange, variable_of_code: str, steps: Sequence[Exchange] = ()
+    ) -> Iterator[str]:
+        """Comments that warn a person if the curl command, or the line of a step before it, moves money or may move it.
 
         `variable_of_code` is the shell variable for the transaction code; empty if the command has none. A comment says
         of what kind of transfer that code was, because a person has to set the variable to such a code.
         """
-        prepares_a_transfer = exchange.valid and exchange.operation in PREPARING_OPERATIONS
-        if prepares_a_transfer:  # some services move the money already when they prepare a transfer
+        executions_before = [
+            step for step in steps if step.operation == "executePix" and self._has_real_code(step.request)
+        ]
+        if executions_before and exchange.operation != "executePix":
+            yield EXECUTES if any(step.credential == VALID for step in executions_before) else MAY_EXECUTE
+            return
+        prepares_a_transfer = any(
+            request.valid and request.operation in PREPARING_OPERATIONS for request in (exchange, *steps)
+        )
+        if (
+            prepares_a_transfer and exchange.operation != "executePix"
+        ):  # some services move the money already when they prepare a transfer
             yield MAY_MOVE
         if exchange.operation != "executePix" or not self._has_real_code(exchange.request):
             return
@@ -228,6 +296,12 @@ class Resending:
         # The value of the member: up to the next quote, comma or closing brace. A quote before it is optional.
         print_code = f"""sed -n 's/.*"{member_name}" *: *"\\{{0,1\\}}\\([^",}}]*\\).*/\\1/p' | head -n 1"""
         return f'[ "${{{variable}:-}}" ] || {variable}=$({line} | {print_code})'
+
+
+def _with_its_answer_thrown_away(line: str) -> str:
+    """The line of a request that comes before the one that shows something: nobody has to see its answer."""
+    is_comment = line.startswith("#")  # the body of the request is too long for a line
+    return line if is_comment else f"{line} > /dev/null"
 
 
 # -- what the lines say --------------------------------------------------------------------------------------------

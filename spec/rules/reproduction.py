@@ -64,6 +64,11 @@ class Reproduction:
     sent_again: dict[int, Exchange | None] = field(default_factory=dict)
     """By the number of an exchange, the exchange in which the same request was sent once more, alone. The value is None
     if it could not be sent once more, because that might move money, or a limit was reached."""
+    steps_before: dict[int, tuple[Exchange, ...]] = field(default_factory=dict)
+    """By the number of an exchange, the earlier steps without which its request may be answered otherwise, in order.
+    Whoever sends the steps of a sequence notes them here, so that the report can list them."""
+    shown_after_steps: set[int] = field(default_factory=set)
+    """Numbers of the exchanges that surely deviate because of the steps before them: these were sent alone, twice."""
 
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
         """The judgement of an exchange, with the knowledge of which deviations of the run showed again.
@@ -85,6 +90,37 @@ class Reproduction:
         if requirement_id in robustness_of(exchange.operation) and not self._robustness_is_broken(requirement_id):
             return holds(why=say("not seen again with nothing else in flight: {finding}", finding=judgement.message))
         return self.with_remark_if_only_in_parallel(requirement_id, judgement)
+
+    def note_shown_after_steps(self, exchange: Exchange) -> None:
+        """Note that an exchange surely deviates because of the steps before it. These were sent twice, alone.
+
+        Deviations from robustness requirements may count now that did not count before.
+        """
+        self.shown_after_steps.add(exchange.number)
+        Reproduction._robustness_is_broken.cache_clear()
+
+    def same_request_without_deviation(self, exchange: Exchange) -> Exchange | None:
+        """Another exchange with the same request that meets a requirement from which this one deviates.
+
+        If there is one, the request alone does not show the deviation: earlier requests or chance matter. None if there
+        is none, or if the exchange surely deviates because of the steps before it (`shown_after_steps`).
+        """
+        if exchange.number in self.shown_after_steps:
+            return None
+        deviating_from = [
+            requirement_id
+            for requirement_id in RULES
+            if requirement_id.startswith(f"{exchange.operation}.") and _deviates(requirement_id, exchange)
+        ]
+        for candidate in self.exchanges:
+            is_the_same_request = (
+                candidate.request.url == exchange.request.url
+                and candidate.request.body == exchange.request.body
+                and _comparison_key(candidate) == _comparison_key(exchange)
+            )
+            if is_the_same_request and any(judge(id, candidate).holds for id in deviating_from):
+                return candidate
+        return None
 
     def with_remark_if_only_in_parallel(self, requirement_id: str, judgement: Judgement) -> Judgement:
         """The judgement, which says that the service deviates from the requirement.

@@ -22,7 +22,7 @@ from environments.profiles.model import EMBEDDED
 from environments.secret_values import ACCOUNT
 from reports.result.grants import Grants
 from reports.result.run import LeftKey, Note, NoteKind, note_of_unknown_outcome
-from reports.result.verdicts import Verdict
+from reports.result.verdicts import RequirementResult, Verdict
 from reports.sentences.wording import first_few, listed
 from reports.showing.evidence import shown_in_full, shown_in_outline
 from spec.answers import (
@@ -175,6 +175,7 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
     """
     run = session.run
     _note_what_comes_first_when_resending(session)
+    _note_what_is_not_shown_alone(session, cited_numbers_of_deviations(run.results))
     numbers_with_content: set[int] = set()
     for result in run.results:
         if with_content or result.verdict == Verdict.FAIL:
@@ -188,6 +189,26 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
             run.exchanges[exchange.number] = shown_in_outline(exchange)
 
 
+def cited_numbers_of_deviations(results: Iterable[RequirementResult]) -> set[int]:
+    """The numbers of the exchanges that results with deviations (findings) refer to."""
+    numbers: set[int] = set()
+    for result in results:
+        if result.findings:
+            numbers.update(result.exchanges)
+    return numbers
+
+
+def _note_what_is_not_shown_alone(session: Session, numbers: Container[int]) -> None:
+    """Tell the writer of the shell lines which of these exchanges deviate although the same request once did not."""
+    not_shown_alone = {}
+    for exchange in session.door.exchanges:
+        if exchange.number in numbers:
+            without_deviation = session.reproduction.same_request_without_deviation(exchange)
+            if without_deviation is not None:
+                not_shown_alone[exchange.number] = without_deviation.number
+    session.resending.same_without_deviation = not_shown_alone
+
+
 def _note_what_comes_first_when_resending(session: Session) -> None:
     """Find out which requests a person must send first before one request of this run is sent again.
 
@@ -196,6 +217,7 @@ def _note_what_comes_first_when_resending(session: Session) -> None:
     - Before an execution: the request that prepared the transfer, because each transfer can be executed only once.
     - Before a registration or deletion: the earlier registration and deletion of the same key, because a service may
       answer the second registration of a key in another way than the first.
+    - Before a step of a sequence: the steps before it.
     """
     exchanges = session.door.exchanges
     code_by_number = session.door.guard.prepared.codes  # the transaction code, by the number of the preparing exchange
@@ -206,6 +228,8 @@ def _note_what_comes_first_when_resending(session: Session) -> None:
             preparation_by_code[code] = exchange.request
     session.resending.preparation_by_code = preparation_by_code
     session.resending.key_changes_before = changes_of_the_same_key_before(exchanges)
+    session.resending.steps_before = session.reproduction.steps_before
+    session.resending.shown_after_steps = session.reproduction.shown_after_steps
 
 
 def changes_of_the_same_key_before(exchanges: Iterable[Exchange]) -> dict[int, tuple[Request, ...]]:

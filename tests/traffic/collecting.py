@@ -127,8 +127,15 @@ class JudgedAnswers:
         for (requirement_id, invalid_part, finding), cases in cases_by_finding.items():
             has_known_invalid_part = invalid_part != ""
             if has_known_invalid_part or (requirement_id, finding) not in shown_with_a_known_part:
-                reported.setdefault(requirement_id, []).append(_with_smallest_case(finding, cases, seed))
+                # The cases that surely show the deviation because of the steps before them are first.
+                surely_first = sorted(cases, key=self._is_not_surely_shown)
+                reported.setdefault(requirement_id, []).append(_with_smallest_case(finding, surely_first, seed))
         return reported
+
+    def _is_not_surely_shown(self, case_with_answer: tuple[Case, Exchange]) -> bool:
+        """False for the last step of a sequence that surely shows a deviation because of the steps before it."""
+        _, exchange = case_with_answer
+        return exchange.number not in self.reproduction.shown_after_steps
 
     def _judgements(self) -> list[_Judged]:
         """Each exchange with the judgement of each requirement that applies to it, the smallest request first.

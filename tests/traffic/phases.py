@@ -247,6 +247,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     generation.send_smaller_cases()
     if sequences is not None:
         sequences.send_shorter_sequences()
+        sequences.send_earlier_steps()
 
 
 def _note_operations_that_locked_the_run_out(traffic: Traffic) -> None:

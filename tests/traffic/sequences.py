@@ -21,6 +21,7 @@ from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import PixKey, Profile
 from spec.answers import is_granted, registered, succeeded
 from spec.exchange import Exchange, Purpose
+from spec.interface import SYNTHETIC_PREFIX
 from spec.key_list import Listing
 from tests.harness.selection import Selection
 from tests.traffic.keys.registrar import Registrar, registration_body
@@ -41,6 +42,7 @@ class Step(Enum):
     PREPARE_SMALL = "a transfer of 0.5 that is prepared"
     PREPARE_WITHOUT_A_TEXT = "a transfer without a text that is prepared"
     PREPARE_WITH_SPECIAL_CHARACTERS = "a transfer with special characters in its text that is prepared"
+    REGISTER_WRONG_TYPE = "a registration of the key with an undocumented type"
     REGISTER_ELSEWHERE = "a registration of the same key at another account"
     DELETE_ELSEWHERE = "a deletion of the key at another account"
     DELETE_IN_CAPITALS = "a deletion of the key in capital letters"
@@ -221,6 +223,8 @@ class SequenceSender:
                 return self._delete()
             case Step.PREPARE | Step.PREPARE_SMALL | Step.PREPARE_WITHOUT_A_TEXT | Step.PREPARE_WITH_SPECIAL_CHARACTERS:
                 return self._prepare(_UNUSUAL_TRANSFERS.get(step))
+            case Step.REGISTER_WRONG_TYPE:
+                return self._register_wrong_type()
             case Step.REGISTER_ELSEWHERE:
                 return self._register_elsewhere()
             case Step.DELETE_ELSEWHERE:
@@ -255,6 +259,20 @@ class SequenceSender:
         exchange = self.registrar.register(self.key, self.purpose)
         # A refused second registration leaves the key registered.
         self.key_is_surely_registered = self.key_is_surely_registered or registered(exchange)
+        return exchange
+
+    def _register_wrong_type(self) -> Exchange | None:
+        """Send a registration of the key with a type that is not documented, and return the exchange.
+
+        If the service registers the key, it is deleted at once. None if the sequence has no key, or if the target is no
+        sandbox: elsewhere the service might register a key that nobody can delete.
+        """
+        if self.key is None or not self.profile.is_sandbox:
+            return None
+        body = registration_body(replace(self.key, type=f"{SYNTHETIC_PREFIX}type"), self.registrar.account)
+        exchange = self.registrar.register(body, self.purpose, valid=False)
+        if registered(exchange):
+            self.registrar.delete_key_of(exchange)
         return exchange
 
     def _delete(self) -> Exchange | None:

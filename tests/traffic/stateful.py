@@ -26,6 +26,7 @@ from spec.rules.reproduction import Reproduction
 from tests.harness.selection import Selection
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
 from tests.traffic.collecting import JudgedAnswers, requirements_of
+from tests.traffic.earlier_steps import search_for_earlier_steps
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.twice import ExecutedTwice, Repetition, execute_twice
 from tests.traffic.sequences import (
@@ -85,6 +86,7 @@ class DrawnSequences:
         self.client = client.of_generator(SEQUENCES)  # its requests are marked as those of sequences
         self.profile = profile
         self.selection = selection  # the requirements that the command line selects, and their operations
+        self.reproduction = reproduction
         self.registrar = Registrar(self.client, profile)  # registers and deletes keys
         self.answers_without_transfers = JudgedAnswers(reproduction)
         """The answers to sequences without transfers."""
@@ -261,6 +263,20 @@ class DrawnSequences:
         self._add_answers(steps_sent, judged_answers, how_unusual=SMALLER)
         return steps_sent
 
+    def send_earlier_steps(self) -> None:
+        """Search the earlier steps that a deviation needs, if a valid request shows it at some times only."""
+        search_for_earlier_steps(self, self.client.door.exchanges)
+
+    def send_alone_with_new_key(self, steps: Sequence[Step]) -> StepsWithAnswers:
+        """Send these steps with a new key. Returns those that were sent, with their answers, which are not kept."""
+        return self._send_sequence(steps, self._synthetic_key(), InSequence.SHORTER)
+
+    def add_steps_that_show_a_finding(self, steps_sent: StepsWithAnswers) -> None:
+        """Keep the answers of these steps, of which the last one surely shows a finding because of the others."""
+        self._add_answers(steps_sent, self.answers_without_transfers, how_unusual=SMALLER)
+        _, last = steps_sent[-1]
+        self.reproduction.note_shown_after_steps(last)
+
     def _synthetic_key(self) -> PixKey | None:
         """A new made-up key for a sequence; None if the run may not register and delete made-up keys."""
         return self.registrar.synthetic_key() if self.registrar.may_delete_synthetic_keys else None
@@ -290,8 +306,12 @@ class DrawnSequences:
         because the number of parts depends on the search.
         """
         steps = tuple(step for step, _ in steps_sent)
-        for count, (_, exchange) in enumerate(steps_sent, 1):
+        exchanges = tuple(exchange for _, exchange in steps_sent)
+        for count, exchange in enumerate(exchanges, 1):
             self._add_answer(exchange, steps[:count], judged_answers, how_unusual)
+            steps_before = exchanges[: count - 1]
+            if steps_before:
+                judged_answers.reproduction.steps_before[exchange.number] = steps_before
 
     def _add_answer(
         self, exchange: Exchange, steps: Sequence[Step], judged_answers: JudgedAnswers, how_unusual: str = ""
