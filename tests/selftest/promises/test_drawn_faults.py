@@ -14,7 +14,9 @@ from environments.profiles.loading import load
 from environments.sandbox import Request as Asked
 from environments.sandbox import Response as Answer
 from environments.sandbox import Service
+from reports.showing.resending import NOT_SHOWN_ALONE, SHOWN_AFTER_STEPS
 from spec.exchange import Exchange, Purpose, Request, Response
+from spec.interface import KEY_TYPES
 from spec.json_text import as_bytes
 from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
@@ -440,6 +442,76 @@ def test_the_answer_to_a_refused_drawn_registration_is_not_judged(tmp_path):
     run = run_with_files(tmp_path, RefusesAPlusSignWithAText, "-m", "property", "-k", "registerPixKey")
 
     assert run.document["findings"] == []
+
+
+class FailsWhileTheLastRegistrationWasRepeated(Service):
+    """The sandbox, which cannot read the list of keys if the last registration was the same as the one before."""
+
+    body_of_last_registration = b""
+    was_repeated = False
+
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        """Answer with status 500 in the place of each list of keys after two equal registrations."""
+        if operation == "registerPixKey":
+            self.was_repeated = request.body == self.body_of_last_registration
+            self.body_of_last_registration = request.body
+        return replace(response, status=500) if operation == "listPixKeys" and self.was_repeated else response
+
+
+class FailsAfterAWrongType(Service):
+    """The sandbox, which cannot read a balance if the last registration had an undocumented type."""
+
+    had_wrong_type = False
+
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        """Answer with status 500 in the place of each balance after a registration with an undocumented type."""
+        if operation == "registerPixKey":
+            self.had_wrong_type = json_members(request).get("pixKeyType") not in KEY_TYPES
+        return replace(response, status=500) if operation == "getBalance" and self.had_wrong_type else response
+
+
+class FailsToReadEachFifthBalance(Service):
+    """The sandbox, which cannot read each fifth balance, whatever comes before it."""
+
+    number_of_reads = 0
+
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        """Answer with status 500 in the place of each fifth balance."""
+        if operation == "getBalance" and response.status == 200:
+            self.number_of_reads += 1
+            if self.number_of_reads % 5 == 0:
+                return replace(response, status=500)
+        return response
+
+
+def findings_of_run(tmp_path, service, selected):
+    """The findings of a run with all its tests about the selected operations, targeted and generated ones."""
+    return run_with_files(tmp_path, service, "-k", selected).document["findings"]
+
+
+@pytest.mark.parametrize(
+    ("service", "methods"),
+    [(FailsWhileTheLastRegistrationWasRepeated, ["POST", "POST", "GET"]), (FailsAfterAWrongType, ["POST", "GET"])],
+)
+def test_the_lines_of_a_finding_send_the_steps_that_it_needs(service, methods, tmp_path):
+    """If a valid request shows a fault only after certain steps, the finding has a line for each of them, in order.
+
+    The steps are few, and the lines say that the last one shows the fault.
+    """
+    [finding] = findings_of_run(tmp_path, service, "registerPixKey or listPixKeys or getBalance")
+    lines = [line for line in finding["reproduce"].splitlines() if line.startswith("curl")]
+
+    assert [re.search("-X ([A-Z]+)", line)[1] for line in lines] == methods
+    assert SHOWN_AFTER_STEPS in finding["reproduce"]
+    assert all(line.endswith("> /dev/null") for line in lines[:-1])
+
+
+def test_the_lines_of_a_finding_say_if_the_request_alone_does_not_show_it(tmp_path):
+    """If no steps are found after which a fault surely shows, a comment names the exchange that was answered rightly."""
+    [finding] = findings_of_run(tmp_path, FailsToReadEachFifthBalance, "getBalance")
+
+    assert NOT_SHOWN_ALONE in finding["reproduce"]
+    assert SHOWN_AFTER_STEPS not in finding["reproduce"]
 
 
 class SendsInOrder:
