@@ -40,7 +40,14 @@ from reports.result.verdicts import RequirementResult, RunVerdict, counts, cover
 from reports.sentences.headline import headline
 from reports.sentences.wording import grouped, published_moment
 from reports.showing.evidence import ShownExchange
-from reports.showing.resending import EXECUTES, MAY_EXECUTE, MAY_MOVE, NOT_SHOWN_ALONE, SHOWN_AFTER_STEPS
+from reports.showing.resending import (
+    EXECUTES,
+    MAY_EXECUTE,
+    MAY_MOVE,
+    NOT_SHOWN_ALONE,
+    PERHAPS_SHOWN_AFTER_STEPS,
+    SHOWN_AFTER_STEPS,
+)
 from spec.interface import READ_OPERATIONS, operations
 from spec.message import Date, Text, say
 from spec.requirements import Requirement
@@ -239,8 +246,8 @@ def _accepted_record(run: Run) -> AcceptedRecord | None:
 def _shell_lines_of_safest(exchanges: Mapping[int, ShownExchange], numbers: Sequence[int]) -> str:
     """Shell lines that send a request again: of these exchanges the one with the least risk; empty if none has lines.
 
-    `numbers` are the numbers of the exchanges to choose from. Lines that move no money are better than lines that may
-    move money. Then lines that show the finding by themselves are better than a request that does not.
+    `numbers` are the numbers of the exchanges to choose from. Lines that show the finding by themselves are better than
+    a request that does not. Then lines that move no money are better than lines that may move money.
     """
     lines_of_exchanges = [exchanges[number].lines_that_resend for number in numbers if number in exchanges]
     # An exchange of which only an outline is kept, without its body, has no lines: it cannot be sent again.
@@ -249,8 +256,14 @@ def _shell_lines_of_safest(exchanges: Mapping[int, ShownExchange], numbers: Sequ
 
 
 def _order_of_shell_lines(lines: str) -> list[bool]:
-    """Sort key of shell lines that send a request again: the best lines have the smallest key."""
-    return [*_risk_of_moving_money(lines), NOT_SHOWN_ALONE in lines, SHOWN_AFTER_STEPS not in lines]
+    """Sort key of shell lines that send a request again: the best lines have the smallest key.
+
+    The worst is a request of which it is known that it does not show the finding alone. Lines of steps may move money.
+    They do so on a sandbox only, so they are better. If there is a choice, the lines that surely show it are the best.
+    """
+    is_sure = SHOWN_AFTER_STEPS in lines
+    is_perhaps_shown = PERHAPS_SHOWN_AFTER_STEPS in lines
+    return [NOT_SHOWN_ALONE in lines, *_risk_of_moving_money(lines), is_perhaps_shown, not is_sure]
 
 
 def _risk_of_moving_money(lines: str) -> list[bool]:

@@ -34,6 +34,8 @@ from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 
 SHOWN_AFTER_STEPS = "# the last line shows it, because of the lines before it"
 """Comment on the lines of steps after which the last request is answered otherwise."""
+PERHAPS_SHOWN_AFTER_STEPS = "# the last line may show it because of the lines before it, and does not alone"
+"""The same if that was seen beside other requests, or if the steps cannot be tried again, because they move money."""
 NOT_SHOWN_ALONE = "# the request alone does not show it"
 """Comment on a request whose answer depends on requests before it, or on chance."""
 # First lines of the shell lines for a request that moves money, or may move money.
@@ -117,7 +119,7 @@ class Resending:
            for an execution: a line that prepares a transfer
         8. the curl command
         """
-        steps = self.steps_before.get(exchange.number, ())
+        steps = self._steps_that_matter(exchange)
         if steps:
             lines_that_run, requests = self._lines_of_steps(exchange, steps)
         else:
@@ -128,7 +130,9 @@ class Resending:
         if exchange.operation == "executePix":
             variable_of_code = _last_variable(parts.url)
             preparation = self._preparation_of(exchange)
-            is_prepared_by_a_step = preparation is not None and preparation.request in [step.request for step in steps]
+            is_prepared_by_a_step = preparation is not None and preparation.request in [
+                sent.request for sent in requests
+            ]
             if preparation and variable_of_code and not is_prepared_by_a_step:
                 lines_that_run.append(self._line_that_prepares(preparation, variable_of_code))
                 requests.append(preparation)
@@ -148,12 +152,26 @@ class Resending:
         if exchange.number in self.shown_after_steps:
             yield SHOWN_AFTER_STEPS
         elif number is not None:
-            yield f"{NOT_SHOWN_ALONE}: exchange {number} sent the same, and was answered as it should be"
+            comment = PERHAPS_SHOWN_AFTER_STEPS if self._steps_that_matter(exchange) else NOT_SHOWN_ALONE
+            yield f"{comment}: exchange {number} sent the same, and was answered as it should be"
+
+    def _steps_that_matter(self, exchange: Exchange) -> Sequence[Exchange]:
+        """The steps before an exchange in its sequence. Empty if they probably are not the reason for the answer.
+
+        That is so if the same request was once answered rightly, and if the run could not show that the steps are the
+        reason. It could not try steps with an execution again, so these stay.
+        """
+        steps = self.steps_before.get(exchange.number, ())
+        is_shown_by_steps = exchange.number in self.shown_after_steps
+        was_answered_rightly = exchange.number in self.same_without_deviation
+        has_execution = any(step.operation == "executePix" for step in steps)
+        return steps if is_shown_by_steps or has_execution or not was_answered_rightly else ()
 
     def _lines_of_steps(self, last: Exchange, steps: Sequence[Exchange]) -> tuple[list[str], list[RequestParts]]:
         """The lines that send the steps before the last step of a sequence, and the requests that they send, in parts.
 
-        If a step prepares a transfer that a later step executes, its line sets the variable of the transaction code.
+        If a step prepares a transfer that a later step executes, its line sets the variable of the transaction code. If
+        no step prepares the transfer of an execution, a line before the execution does.
         """
         variable_by_preparation: dict[Request, str] = {}
         for step in [*steps, last]:
@@ -161,9 +179,13 @@ class Resending:
             if preparation is not None:
                 variable = _last_variable(self.splitter.parts_of(step.request).url)
                 variable_by_preparation.setdefault(preparation.request, variable)
-        lines = []
-        requests = []
+        lines: list[str] = []
+        requests: list[RequestParts] = []
         for step in steps:
+            preparation = self._preparation_of(step) if step.operation == "executePix" else None
+            if preparation is not None and preparation.request not in [sent.request for sent in requests]:
+                lines.append(self._line_that_prepares(preparation, variable_by_preparation[preparation.request]))
+                requests.append(preparation)
             parts = self.splitter.parts_of(step.request)
             variable = variable_by_preparation.get(step.request, "")
             if variable:

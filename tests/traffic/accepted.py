@@ -6,8 +6,6 @@ refused. But if it is accepted, its answer is judged like that to any other regi
 - the answer says so: `Success` is true
 - the answer is no refusal, and the list of keys shows the key, which no other registration named. So an answer that
   cannot be read is judged, too.
-
-Self-tests: promises/test_drawn_faults.py.
 """
 
 from __future__ import annotations

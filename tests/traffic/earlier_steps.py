@@ -7,13 +7,11 @@ request deviates after one of them, although it was answered as it should be rig
 report (`Reproduction.shown_after_steps`). To be sure, they are sent twice.
 
 Executions are never among the steps, because each would move money.
-
-Self-tests: promises/test_drawn_faults.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -50,23 +48,38 @@ _LISTS_OF_STEPS: Sequence[tuple[Step, ...]] = (
     (Step.REGISTER, Step.DELETE, Step.REGISTER),
 )
 """Steps after which a service may answer otherwise, the most frequent reasons first."""
+_TRIED_FIRST = 5
+"""Lists of steps that are tried before the shortest sequence of the run that showed the deviation."""
 _NEUTRAL_LISTS_OF_STEPS = ((), (Step.REGISTER,), (Step.REGISTER, Step.DELETE), (Step.REGISTER_WRONG_TYPE,))
 """Steps after one of which the service probably answers as it should again."""
 
 
-def search_for_earlier_steps(sequences: DrawnSequences, exchanges: Sequence[Exchange]) -> None:
+def search_for_earlier_steps(
+    sequences: DrawnSequences,
+    exchanges: Sequence[Exchange],
+    sequences_sent: Sequence[tuple[Sequence[Step], Exchange]] = (),
+) -> None:
     """Search the steps before those valid requests that were answered rightly at some times, and not at others.
 
-    `sequences` sends the steps, and `exchanges` are those of the run so far.
+    `sequences` sends the steps, and `exchanges` are those of the run so far. `sequences_sent` has the steps up to each
+    answer of a drawn sequence, with that answer. The shortest one that showed the deviation is tried, too.
     """
     for requirement_id, finding, step in list(_deviations_at_times(exchanges))[:_MOST_SEARCHES]:
-        _Search(sequences, requirement_id, finding, step).run()
+        showed_it = [
+            tuple(steps[:-1])
+            for steps, exchange in sequences_sent
+            if exchange.operation == requirement_id.partition(".")[0] and judge(requirement_id, exchange).deviates
+        ]
+        shortest = min(showed_it, key=len, default=())
+        lists_of_steps = dict.fromkeys([*_LISTS_OF_STEPS[:_TRIED_FIRST], shortest, *_LISTS_OF_STEPS[_TRIED_FIRST:]])
+        _Search(sequences, requirement_id, finding, step).run(lists_of_steps)
 
 
 def _deviations_at_times(exchanges: Sequence[Exchange]) -> Iterator[tuple[str, Finding, Step]]:
     """The requirement, the finding (a deviation) and the step that shows it, if other valid requests do not show it.
 
-    A deviation that was seen once counts, too: the steps show whether it was chance.
+    There is at most one for each operation. A deviation that was seen once counts, too, because the search shows if it
+    was chance.
     """
     for operation, step in _STEP_BY_OPERATION.items():
         valid = [exchange for exchange in exchanges if exchange.operation == operation and exchange.expects_success]
@@ -76,6 +89,7 @@ def _deviations_at_times(exchanges: Sequence[Exchange]) -> Iterator[tuple[str, F
             if deviating and is_met_at_times:
                 finding, *_ = judge(requirement_id, deviating[0]).findings
                 yield requirement_id, replace(finding, exchanges=()), step
+                break  # further requirements are probably broken by the same answers
 
 
 @dataclass
@@ -92,9 +106,9 @@ class _Search:
     is_fine: bool = False
     """True if the request was answered as it should be the last time."""
 
-    def run(self) -> None:
+    def run(self, lists_of_steps: Iterable[tuple[Step, ...]]) -> None:
         """Send one list of steps after the other, each followed by the request, until one of them shows the finding."""
-        for steps in _LISTS_OF_STEPS:
+        for steps in lists_of_steps:
             was_fine = self.is_fine
             steps_sent = self._send(steps)
             if not was_fine or self.is_fine or not steps_sent:

@@ -101,6 +101,7 @@ class DrawnSequences:
         self._unsent_without_transfers: list[_SequenceWithKey] = []
         self._sent_without_transfers: list[_SentSequence] = []
         self._sent_with_transfers: list[_SentSequence] = []
+        self._executions_of_one_transfer: StepsWithAnswers = []  # of the transfer that is executed twice
         self._drawn: Future[None] | None = None
         """Done when the sequences are drawn; None until `begin` is called."""
 
@@ -265,7 +266,9 @@ class DrawnSequences:
 
     def send_earlier_steps(self) -> None:
         """Search the earlier steps that a deviation needs, if a valid request shows it at some times only."""
-        search_for_earlier_steps(self, self.client.door.exchanges)
+        cases_with_answers = self.answers_without_transfers.cases_with_answers
+        sequences = [(tuple(map(Step, case.steps)), exchange) for case, exchange in cases_with_answers]
+        search_for_earlier_steps(self, self.client.door.exchanges, sequences)
 
     def send_alone_with_new_key(self, steps: Sequence[Step]) -> StepsWithAnswers:
         """Send these steps with a new key. Returns those that were sent, with their answers, which are not kept."""
@@ -306,12 +309,15 @@ class DrawnSequences:
         because the number of parts depends on the search.
         """
         steps = tuple(step for step, _ in steps_sent)
-        exchanges = tuple(exchange for _, exchange in steps_sent)
+        exchanges = [exchange for _, exchange in steps_sent]
         for count, exchange in enumerate(exchanges, 1):
             self._add_answer(exchange, steps[:count], judged_answers, how_unusual)
-            steps_before = exchanges[: count - 1]
-            if steps_before:
-                judged_answers.reproduction.steps_before[exchange.number] = steps_before
+            self._note_steps_before(exchange, exchanges[: count - 1])
+
+    def _note_steps_before(self, exchange: Exchange, steps_before: Sequence[Exchange]) -> None:
+        """Note the steps before a step of a sequence, so that the report can list them."""
+        if steps_before:
+            self.reproduction.steps_before[exchange.number] = tuple(steps_before)
 
     def _add_answer(
         self, exchange: Exchange, steps: Sequence[Step], judged_answers: JudgedAnswers, how_unusual: str = ""
@@ -344,8 +350,15 @@ class DrawnSequences:
         The first execution of a code is a valid request. The second one is not, because nothing promises its success.
         """
         is_first_execution = exchange.valid
-        steps = (Step.EXECUTE,) if is_first_execution else (Step.EXECUTE, Step.EXECUTE_AGAIN)
-        self._add_answer(exchange, steps, self.answers_with_transfers)
+        step = Step.EXECUTE if is_first_execution else Step.EXECUTE_AGAIN
+        self._add_answer_after_executions(step, exchange)
+        self._executions_of_one_transfer.append((step, exchange))
+
+    def _add_answer_after_executions(self, step: Step, exchange: Exchange) -> None:
+        """Keep an answer to a request before, between or after both executions of a transfer, with those before it."""
+        steps_sent = [*self._executions_of_one_transfer, (step, exchange)]
+        self._add_answer(exchange, [step for step, _ in steps_sent], self.answers_with_transfers)
+        self._note_steps_before(exchange, [execution for _, execution in self._executions_of_one_transfer])
 
     def _read_balances(self) -> Mapping[str, Exchange]:
         """Read the balances of the first few accounts of the profile, to see whether a transfer moved money.
@@ -360,7 +373,7 @@ class DrawnSequences:
         read = partial(self.client.send, "getBalance", valid=True, purpose=Repetition.BALANCE)
         answers = self.registrar.together.send_all([partial(read, account) for account in accounts])
         for answer in answers:
-            self._add_answer(answer, (Step.BALANCE,), self.answers_with_transfers)
+            self._add_answer_after_executions(Step.BALANCE, answer)
         return dict(zip(accounts, answers, strict=True))
 
 

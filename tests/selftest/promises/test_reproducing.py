@@ -359,6 +359,58 @@ def test_the_lines_for_a_second_change_of_a_key_make_the_first_one(requirement_i
     assert status_in(output) == "500", lines
 
 
+class FailsAfterASecondExecution(Service):
+    """The sandbox, which cannot read a balance if the last execution was that of a transfer that was executed before."""
+
+    was_executed_again = False
+
+    def finish(self, request, operation, response):
+        """Answer with status 500 in the place of each balance after a second execution."""
+        if operation == "executePix":
+            self.was_executed_again = response.status == 409
+        return replace(response, status=500) if operation == "getBalance" and self.was_executed_again else response
+
+
+class FailsAfterTwoRegistrations(Service):
+    """The sandbox, which cannot read the list of keys if the last registration was the same as the one before."""
+
+    last_registration = b""
+    was_repeated = False
+
+    def finish(self, request, operation, response):
+        """Answer with status 500 in the place of each list of keys after two equal registrations."""
+        if operation == "registerPixKey":
+            self.was_repeated = request.body == self.last_registration
+            self.last_registration = request.body
+        return replace(response, status=500) if operation == "listPixKeys" and self.was_repeated else response
+
+
+@needs_curl
+@pytest.mark.parametrize(
+    ("service", "operations"),
+    [
+        (FailsAfterASecondExecution, "executePix or getBalance"),
+        (FailsAfterTwoRegistrations, "registerPixKey or listPixKeys"),
+    ],
+)
+def test_the_lines_of_a_sequence_send_its_steps(service, operations, tmp_path, monkeypatch):
+    """If only certain steps before a request show a fault, the lines of the finding show it on a fresh service.
+
+    They prepare and execute a transfer if the run did so. Only the last answer is printed.
+    """
+    token = TOKEN_VARIABLES["PIX_TOKEN"]
+    monkeypatch.setenv("PIX_SANDBOX_TOKEN", token)
+    with Server(service(token=token)) as server:
+        profile = write_sandbox_profile(server.base_url, tmp_path)
+        report = f"--report-dir={tmp_path / 'report'}"
+        result = run_in_this_process(f"--environment={profile}", report, "--seed=1", "-k", operations)
+        [lines] = [finding["reproduce"] for finding in result.document["findings"]]
+        server.service = service(token=token)  # a fresh one at the same address
+        output = output_of_shell(lines, values_of(load(str(profile))) | {"PIX_SANDBOX_TOKEN": token})
+
+    assert status_in(output) == "500", lines
+
+
 def status_in(output):
     """The status of the answer that curl printed; None if it printed no answer."""
     status_line = re.match(r"HTTP/1.1 (\d+)", output)
