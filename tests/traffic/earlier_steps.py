@@ -44,10 +44,10 @@ _LISTS_OF_STEPS: Sequence[tuple[Step, ...]] = (
     (Step.REGISTER, Step.DELETE, Step.DELETE),
     (Step.BALANCE,),
     (Step.LIST,),
-    (Step.PREPARE,),
     (Step.REGISTER, Step.DELETE, Step.REGISTER),
 )
-"""Steps after which a service may answer otherwise, the most frequent reasons first."""
+"""Steps after which a service may answer otherwise, the most frequent reasons first. On a sandbox, the preparation of a
+transfer is also tried."""
 _TRIED_FIRST = 5
 """Lists of steps that are tried before the shortest sequence of the run that showed the deviation."""
 _NEUTRAL_LISTS_OF_STEPS = ((), (Step.REGISTER,), (Step.REGISTER, Step.DELETE), (Step.REGISTER_WRONG_TYPE,))
@@ -71,8 +71,10 @@ def search_for_earlier_steps(
             if exchange.operation == requirement_id.partition(".")[0] and judge(requirement_id, exchange).deviates
         ]
         shortest = min(showed_it, key=len, default=())
-        lists_of_steps = dict.fromkeys([*_LISTS_OF_STEPS[:_TRIED_FIRST], shortest, *_LISTS_OF_STEPS[_TRIED_FIRST:]])
-        _Search(sequences, requirement_id, finding, step).run(lists_of_steps)
+        lists_of_steps = [*_LISTS_OF_STEPS[:_TRIED_FIRST], shortest, *_LISTS_OF_STEPS[_TRIED_FIRST:]]
+        if sequences.profile.is_sandbox:  # elsewhere, a transfer that is prepared may move real money
+            lists_of_steps.append((Step.PREPARE,))
+        _Search(sequences, requirement_id, finding, step).run(dict.fromkeys(lists_of_steps))
 
 
 def _deviations_at_times(exchanges: Sequence[Exchange]) -> Iterator[tuple[str, Finding, Step]]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,8 +24,9 @@ REGISTER, DELETE, LIST, BALANCE = Step.REGISTER, Step.DELETE, Step.LIST, Step.BA
 class SequencesOfAService:
     """In the place of the sequences of a run. A step fails if `fails` is true of the steps of the service so far."""
 
-    def __init__(self, fails):
+    def __init__(self, fails, is_sandbox):
         self.fails = fails
+        self.profile = SimpleNamespace(is_sandbox=is_sandbox)
         self.steps = []
         self.numbers = count(1)
         self.found = []
@@ -45,11 +47,17 @@ class SequencesOfAService:
         self.found.append([step for step, _ in steps_sent])
 
 
-def found_after(steps, fails):
-    """The steps that a search finds, and the number of its requests. `steps` were sent before the search."""
-    sequences = SequencesOfAService(fails)
+def service_after_search(steps, fails, *, is_sandbox=True):
+    """The service after a search. `steps` were sent before the search."""
+    sequences = SequencesOfAService(fails, is_sandbox)
     exchanges = [sequences.exchange(step) for step in steps]
     search_for_earlier_steps(sequences, exchanges)
+    return sequences
+
+
+def found_after(steps, fails):
+    """The steps that a search finds, and the number of its requests. `steps` were sent before the search."""
+    sequences = service_after_search(steps, fails)
     return sequences.found, len(sequences.steps) - len(steps)
 
 
@@ -98,6 +106,17 @@ def test_no_steps_are_found_for_a_deviation_by_chance():
 
     assert all_found == []
     assert 0 < number_of_requests <= 40
+
+
+@pytest.mark.parametrize("is_sandbox", [False, True])
+def test_transfers_are_prepared_on_a_sandbox_only(is_sandbox):
+    """Elsewhere a transfer that is prepared may move real money. An execution is never a step."""
+    service = service_after_search(
+        [LIST, BALANCE, LIST], lambda steps: steps[-2:] == [BALANCE, LIST] and len(steps) < 9, is_sandbox=is_sandbox
+    )
+
+    assert (Step.PREPARE in service.steps) is is_sandbox
+    assert not {Step.EXECUTE, Step.EXECUTE_AGAIN} & set(service.steps)
 
 
 def test_two_searches_are_done_at_most():
