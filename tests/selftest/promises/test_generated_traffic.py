@@ -17,7 +17,7 @@ from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.mutants.robustness_faults import DROPPED, Falls
 from tests.selftest.proof.trial import try_service
-from tests.selftest.proof.variants.conforming_making import DropsConnections
+from tests.selftest.proof.variants.conforming_making import DropsConnections, profile_path
 from tests.selftest.shared_runs import run_with_files
 
 MOST_REQUESTS = 1_300
@@ -125,6 +125,14 @@ def test_a_run_sends_each_operation_about_as_many_requests_as_its_plan_says(serv
             unlike_the_plan[operation] = (planned, sent)
 
     assert unlike_the_plan == {}
+
+
+@pytest.mark.parametrize("environment", ["no_deletion", "no_deletion_body"])
+def test_a_run_that_may_not_delete_keys_sends_sequences(environment):
+    """The sequences of a run only read if the profile does not permit deletions, or has no body for them."""
+    trial = try_in_memory(Service(), profile_path(environment), generated=True)
+
+    assert (trial.failing, trial.errors) == (set(), ())
 
 
 class DropsUnknownAccounts(Falls):
