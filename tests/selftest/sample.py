@@ -41,6 +41,7 @@ class ShowsTheTaxDocument(Service):
     """The tax document is not masked."""
 
     def execution_result(self, transfer):
+        """The execution result of the sandbox, with a whole tax document."""
         return {**super().execution_result(transfer), "document": "12345678909"}
 
 

@@ -149,6 +149,7 @@ class NotesTheWayOfARequest(Service):
     operation = ""
 
     def __init__(self):
+        """No file is noted yet."""
         super().__init__()
         # The files with a function that waits for the answer of the service, in order: each function called the next.
         self.files_that_pass_the_request_on = {}

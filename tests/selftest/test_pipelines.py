@@ -67,6 +67,7 @@ class Checkout:
     """A folder with the scripts of the pipelines, as a runner has it (`folder`), and one with fake programs (`fake`)."""
 
     def __init__(self, folder):
+        """Make both folders below this one, with the scripts of `.ci` and the fake programs."""
         self.folder = folder / "checkout"
         self.fake = folder / "fake"
         shutil.copytree(ROOT / ".ci", self.folder / ".ci")

@@ -112,6 +112,7 @@ class Traffic:
         """
 
         def send_requests_of_scenarios() -> None:
+            """Send the requests of the selected scenarios."""
             for selected_scenario in filter(self.selects, scenarios):
                 selected_scenario.send(self)
             lists_of_requests = self._to_send_together  # a list for each call of `send_together`

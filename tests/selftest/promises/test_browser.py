@@ -44,13 +44,14 @@ def chromium():
 
 @pytest.fixture
 def open_report(chromium, report):
-    """Opens the report in a page: `open_report("#fragment", viewport=PHONE)`.
+    """A function that opens the report in a browser and returns the page: `open_report("#findings", viewport=PHONE)`.
 
-    The test fails if the console prints anything or the page fetches anything.
+    The test fails if the page prints anything to the console of the browser, or fetches any other file.
     """
     contexts, console_and_fetches = [], []
 
     def open_page(fragment="", viewport=DESK, **options):
+        """The report in a new page, at a fragment such as "#findings". `options` are those of a context of Playwright."""
         context = chromium.new_context(viewport=viewport, **options)
         contexts.append(context)
         page = context.new_page()
@@ -67,12 +68,12 @@ def open_report(chromium, report):
 
 
 def wait_for_filters(page):
-    """Wait until the page has applied its filters. It waits a moment for further letters."""
+    """Wait until the page has applied its filters. The page does so a moment after the last letter was typed."""
     page.wait_for_timeout(300)
 
 
 def ids_shown(page, sort="requirement"):
-    """The ids of the entries of that sort that no filter hides."""
+    """The ids of the entries of the report that no filter hides. `sort` is "requirement" or "finding"."""
     return page.eval_on_selector_all(
         f'[data-entry="{sort}"]', "entries => entries.filter(entry => !entry.hidden).map(entry => entry.id)"
     )
@@ -98,8 +99,12 @@ def test_the_page_is_small(open_report):
 
 
 def test_the_first_screen_shows_the_verdict_and_where_the_findings_begin(open_report):
-    """Without scrolling a reader sees, from top to bottom: the verdict of the run, what the run did not test, where the
-    report comes from, and the headline above the findings.
+    """A reader need not scroll to see four parts of the report, from top to bottom:
+
+    - the verdict of the run
+    - what the run did not test
+    - where the report comes from
+    - the headline above the findings
     """
     page = open_report()
     parts_from_top_to_bottom = (".banner", ".tiles", ".provenance", "#findings")
@@ -110,8 +115,9 @@ def test_the_first_screen_shows_the_verdict_and_where_the_findings_begin(open_re
 
 
 def test_a_filter_in_the_address_hides_all_other_requirements(open_report):
-    """An address that ends in `verdict=warn` opens the report with that filter: only requirements with a warning are
-    shown, and only their findings. The most harmful finding stands first.
+    """An address that ends in `verdict=warn` opens the report with only the requirements that have a warning.
+
+    Only the findings of these requirements are shown, the most harmful one first.
     """
     page = open_report("#?verdict=warn")
 
@@ -175,9 +181,10 @@ def test_on_paper_the_findings_begin_on_the_second_sheet(open_report):
 
 @exhaustive
 def test_a_script_from_an_answer_of_the_service_does_not_run(chromium, report, tmp_path):
-    """Markup that got into the page neither runs nor fetches anything, because the page has a Content-Security-Policy.
+    """A script that got into the page neither runs nor fetches anything, because of the Content-Security-Policy.
 
-    The scripts of the page itself run: one fills the table of results as soon as the user opens it.
+    The test writes such a script into the report. The scripts of the page itself run: one of them fills the table of
+    results when the user opens the table.
     """
     rows_of_the_table = "document.querySelectorAll('#results-table tbody').length"
     page = chromium.new_page()
@@ -200,10 +207,10 @@ def test_a_script_from_an_answer_of_the_service_does_not_run(chromium, report, t
 
 @exhaustive
 def test_a_finding_leads_to_its_exchange_and_back(open_report):
-    """A finding links to an exchange, which is a request and its answer. The deviating part of the answer is marked, and
-    links back to the finding.
+    """A finding has a link to an exchange: a request and its answer.
 
-    A button copies the lines of a shell that send the request again.
+    The part of the answer that deviates is marked, and has a link back to the finding. A button copies the lines of a
+    shell that send the request again.
     """
     page = open_report(permissions=["clipboard-read", "clipboard-write"])
     element_with_id(page, f"finding-{MASKED}").get_by_role("link", name="Exchange").first.click()
@@ -227,7 +234,6 @@ def test_axe_finds_no_violation(open_report, viewport, scheme):
     for each. No part is wider than the screen.
     """
     page = open_report(viewport=viewport, color_scheme=scheme, is_mobile=viewport is PHONE)
-    # axe-core takes its time for each part, so of many equal parts only the first few are left
     page.evaluate(f"document.querySelectorAll({REPETITIVE!r}).forEach(part => part.remove())")
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     page.wait_for_timeout(200)
@@ -253,8 +259,8 @@ def report_of_bank(request, tmp_path):
 def test_reasons_of_omissions_have_room(media, viewport, least_part_of_the_width, report_of_bank, chromium):
     """The three texts that say why requirements were not tested are wide enough to be read.
 
-    These texts are long if the target is no sandbox, which is a target where money and keys are worth nothing. On paper
-    and on a phone each has more than half of the width. On paper they fit on the first sheet.
+    The texts are long if the target is no sandbox. (A sandbox is a service without real money.) On paper and on a phone
+    each text has more than half of the width. On paper they fit on the first sheet.
     """
     page = chromium.new_page(viewport=viewport)
     page.goto(report_of_bank.as_uri())

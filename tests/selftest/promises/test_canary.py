@@ -32,13 +32,17 @@ ACCOUNT, CODE = "canary-account-00417", "CANARY-CODE-8812"
 KEYS = {"EMAIL": "canary.key@personal.example", "PHONE": "+5511987650123", "CPF": "39053344705"}
 HEADER, PAYEE, PAYEES_KEY = "canary-gateway-secret-71", "canary-payee-77310", "canary.payee@personal.example"
 SPILLED = f"{ACCOUNT} {CODE} {' '.join(KEYS.values())} {HEADER}"
+"""What a plugin prints and raises in the test of failures of the suite."""
 CANARIES = (ACCOUNT, CODE, *KEYS.values(), HEADER, PAYEE, PAYEES_KEY, "390.533.447-05", *PERSONAL.values())
+"""All canaries but the token: values of the profile, and personal values in answers of the services."""
 PEOPLE = {"sub": "canary-subject-5523", "name": "Joana Canario Prado", "email": "joana.prado@personal.example"}
-# options with which pytest prints most
+"""Claims of a token that name a person."""
 VERBOSE = ("-vv", "--tb=long", "-rA")
+"""Options with which pytest prints most."""
 WITH_GENERATED_REQUESTS = ("-m", "property or not property", "--examples=1")
 """Options for all tests: those marked `property` judge generated requests, and self-tests leave them out by default."""
 LOUD = (*VERBOSE, "-o", "log_cli=true", "--log-cli-level=DEBUG")
+"""The same, and all log lines of libraries."""
 
 
 class SignedCanary(SignsItsToken):
@@ -48,7 +52,11 @@ class SignedCanary(SignsItsToken):
 
 
 def canary_profile(folder, base_url, requests=120):
-    """A profile whose every value is a canary. Its target is no sandbox, so that the run has a journal."""
+    """The file of a profile in which every value is a canary: a value that must not leave the run.
+
+    Its target is no sandbox (a service without real money), so that the run also writes a journal of the codes that it
+    sends. `requests` is the limit of requests.
+    """
     return write_profile(
         folder,
         base_url,
@@ -79,9 +87,10 @@ def secrets_in_files_and_output(result, folder, secrets):
 
 
 def run_with_canaries(service, folder, *options, token=CANARY_TOKEN, requests=120, **variables):
-    """The result of a run with canaries in its profile, token and variables. Its caches and logs are in the folder, too.
+    """The result of a run whose profile, token and variables have canaries: values that must not leave the run.
 
-    `requests` is how many requests the profile permits.
+    All files of the run are in the folder, also caches and logs. `options` are options of pytest, `variables` variables
+    of the environment. `requests` is the limit of requests.
     """
     service.sandbox.token = token
     given_variables = {
@@ -107,9 +116,9 @@ def run_with_canaries(service, folder, *options, token=CANARY_TOKEN, requests=12
 def test_nothing_leaves_that_a_service_echoes(tmp_path):
     """A run writes no token, code, account, key or personal value, although the service sends all of them back to it.
 
-    Such values are canaries here: texts that occur nowhere else. The service echoes each request in bodies of every
-    sort, headers, cookies and redirects, so tests fail, and pytest prints as much as it can. Neither a half of the token
-    is found.
+    Such values are canaries here: texts that occur nowhere else. The service repeats each request in bodies of every
+    sort, in headers, cookies and redirects. So tests fail, and pytest prints as much as it can. Not even a half of the
+    token is found.
     """
     with EchoesInTurn() as service:
         result = run_with_canaries(service, tmp_path, *LOUD, "-k", "executePix or listAccounts or transferInternal")
@@ -121,13 +130,12 @@ def test_nothing_leaves_that_a_service_echoes(tmp_path):
 
 
 def test_no_file_has_a_part_of_a_signed_token(tmp_path):
-    """Neither the token, nor wrong tokens that are made from it, nor its claims are in files or output of a run.
+    """No file and no output of a run has the token, a part of it, or a wrong token that was made from it.
 
-    The service repeats each request in its answer. A signed token (JWT) has claims, which may name a person, and a
-    signature. The files of the run are those of its report, of the journal (the codes that it sent), of the observed
-    behaviour and of Hypothesis. Only their owner can read them. Neither are other secret values of the profile in them.
-    The run sent more than eight wrong tokens, so there was something to hide. No limit ends it early: with a limit, the
-    times of the answers would decide whether the run observes a success, which the record needs.
+    A signed token (JWT) has claims, which may name a person, and a signature. The service repeats each request in its
+    answer. The files are the report, the journal (the codes that were sent), the observed behaviour, and caches. Only
+    their owner can read them, and they have no other secret values of the profile either. The run sends more than eight
+    wrong tokens, so there is something to hide.
     """
     token = SignedCanary().token
     claims, signature = token.split(".")[1:]
@@ -141,6 +149,7 @@ def test_no_file_has_a_part_of_a_signed_token(tmp_path):
     )
     with Echoes() as service:
         options = (*VERBOSE, *WITH_GENERATED_REQUESTS, "-k", "executePix or registerPixKey")
+        # With fewer requests, the times of the answers would decide whether the run observes any success.
         result = run_with_canaries(service, tmp_path, *options, token=token, requests=1000)
     credentials_sent = {request.header("Authorization").rpartition(" ")[2] for request in service.received}
     wrong_tokens_sent = credentials_sent & set(wrong_tokens(token).values())
@@ -194,12 +203,16 @@ ACCOUNTS_OF_OTHERS = ("unlisted-account-8812", "UNLISTED-77310-4", "90417734")
 class TellsMore(Service):
     """Names codes, accounts and keys that the profile does not have, in places where the suite does not expect them.
 
-    Every second code is in another member than transactions.prepare.code_at says, behind a text so long that a report
-    shows only a part of it. Lists have accounts of others, and an old key in unusual spellings. A header of every answer
-    has all of these but the key.
+    - Codes: every second code is in another member than transactions.prepare.code_at says. A long text stands before
+      each code, so that a report does not show the whole answer.
+    - Accounts: the list of accounts has two accounts of other people.
+    - Keys: the list of keys has an old key in unusual spellings.
+
+    A header of every answer has all codes and accounts.
     """
 
     def __init__(self) -> None:
+        """The sandbox with the token of these tests, and with an old key at its first account."""
         super().__init__(token=CANARY_TOKEN)
         self.codes: list[str] = []
         with self.database.transaction() as ledger:
@@ -261,13 +274,20 @@ def test_no_file_has_codes_or_keys_that_only_the_service_names(tmp_path):
 
 
 def people_found(result, *folders):
-    """Pairs of a name of a person, in any letter case, and the place that has it: a file of the run, or "output"."""
+    """Pairs of a name of a person and the place that has the name, in any letter case: a file of the run, or "output".
+
+    Empty if no name was found. `folders` are searched, too, beside the folder of the report.
+    """
     texts = {"output": result.output}
     for folder in (result.folder, *folders):
         for path in folder.rglob("*"):
             if path.is_file():
                 texts[path.name] = path.read_bytes().decode("utf-8", "replace")
-    return [(name, place) for place, name in product(texts, NAMES) if name.casefold() in texts[place].casefold()]
+    found = []
+    for place, name in product(texts, NAMES):
+        if name.casefold() in texts[place].casefold():
+            found.append((name, place))
+    return found
 
 
 @pytest.mark.parametrize("language", ["en", "pt-BR"])
@@ -310,10 +330,10 @@ def test_log_lines_of_libraries_are_masked():
     """Texts that a library puts into a log line are shown as their shape: `A-Aaaa Aaaaa` for `X-Name Maria`.
 
     The reason is that a library may log a header of the service as it came. Numbers and the words of the library itself
-    are shown. A known value, such as an account of the profile, becomes a placeholder.
+    are shown. A known value, such as an account of the profile, becomes a placeholder: `<account>`.
     """
     account = "canary-account-00417"
-    # a Pen hides known values in what is printed: it makes the log records until restore()
+    # A pen hides known values in everything that is printed. Until `restore` it also makes all log lines.
     pen = Pen(Display(Secrets({"account": [account]})), quiet=True)
     make_record = logging.getLogRecordFactory()
     record = make_record(
@@ -334,6 +354,7 @@ class AnswersCreated(Service):
     """Answers a prepared transfer with 201, which fails, so that the report shows the requests."""
 
     def finish(self, request, operation, response):
+        """The answer of the sandbox, with the status 201 if a transfer was prepared."""
         is_prepared = request.method == "POST" and "/keys/" not in request.path and response.status == 200
         return replace(response, status=201) if is_prepared else response
 
@@ -400,10 +421,10 @@ def is_shown_as_the_value_of_a_member(value, text):
 
 
 def test_nothing_leaves_of_the_bodies_of_a_profile(result_with_bodies_and_headers):
-    """A report shows no text and no number from the bodies that a profile has for requests, even short and nested ones.
+    """A report shows no text and no number from the bodies that a profile has for requests.
 
-    A short value such as 91 may occur by chance, so it is searched only as the value of a JSON member. Amounts, key types
-    and booleans are shown, because they are no secrets.
+    Short and nested values are hidden, too. A short value such as 91 may occur by chance, so it is searched only as the
+    value of a JSON member. Amounts, key types and booleans are shown, because they are no secrets.
     """
     result = result_with_bodies_and_headers
     long_values = ("presente para Berenice", "cavalobranco", "Hermenegildo Tourinho")

@@ -23,10 +23,10 @@ WITHOUT_A_SERVICE = None
 
 
 def test_the_default_run_needs_no_set_up(tmp_path):
-    """pytest without a profile tests the sandbox of the suite: its exit status is 0, and its last lines name the verdict
-    and the report.
+    """pytest without a profile tests the sandbox of the suite, and prints the verdict and the path of the report.
 
-    Only the owner can read the files. -v shows no variable of a CI system, because some of them name people.
+    The exit status is 0. Only the owner can read the files. Even with -vv no variable of a CI system is printed, because
+    some of them name people.
     """
     options = ["-vv", "-p", "no:cacheprovider", "-k", "executePix.document or getBalance", f"--report-dir={tmp_path}"]
     variables = clean_environment(CI_PROJECT_PATH="maria/pix")
@@ -54,10 +54,10 @@ def test_without_a_path_the_conformance_tests_are_collected(tmp_path):
 
 
 def test_conformance_json_has_every_requirement_in_the_order_of_the_document():
-    """conformance.json has each requirement, and those exchanges of a request and its answer that each of them cites.
+    """conformance.json has all requirements, in the order of the interface document.
 
-    The run of a service without faults is conformant, and its exit status is 0. The file has the seed of generated
-    traffic, because the seed repeats that traffic.
+    It also has each exchange (a request and its answer) that a requirement cites, and the seed with which a later run
+    generates the same requests. A run against a service without faults is conformant, and its exit status is 0.
     """
     run = shared_run("clean")
     document = run.document
@@ -154,13 +154,14 @@ def line_below_the_verdict(run):
 
 @pytest.fixture
 def run_with_profile_for(service, tmp_path, monkeypatch):
-    """Runs the suite with a profile for an address, and with options: `run_with_profile_for(address, "--plan")`.
+    """A function that runs the suite with a profile for an address: `run_with_profile_for(address, "--plan")`.
 
-    The profile has a code, and calls its address a sandbox.
+    The profile has a transaction code, and calls its address a sandbox (a service without real money).
     """
     monkeypatch.setenv("PIX_TOKEN", service.sandbox.token)
 
     def run(address_in_the_profile, *options):
+        """The result of a run whose profile names this address. `options` are further options of pytest."""
         profile = write_profile(tmp_path, address_in_the_profile, transactions={"codes": ["SBX-PHONE-1"]})
         return run_in_this_process(f"--environment={profile}", "--no-report", READS_OR_EXECUTES, *options)
 
@@ -170,9 +171,9 @@ def run_with_profile_for(service, tmp_path, monkeypatch):
 def test_an_address_other_than_that_of_the_profile_has_a_line(service, run_with_profile_for):
     """If --base-url names another address than the profile, the second line of the summary says so.
 
-    It also says that the target is no sandbox, although the profile calls its own address a sandbox. So no code of the
-    profile is sent: a target that is no sandbox gets codes only if there is a journal, the file of the codes that were
-    sent. This run has none.
+    It also says that the target is no sandbox, because the profile calls only its own address a sandbox. So no code of
+    the profile is sent: outside a sandbox a run sends codes only with a journal (a file of the codes that were sent),
+    and this run has none.
     """
     run = run_with_profile_for("http://127.0.0.1:9", f"--base-url={service.base_url}")
     expected = f"at {service.base_url} (of --base-url, not that of the profile), not a sandbox: "
@@ -201,8 +202,10 @@ def test_an_address_in_capitals_and_with_a_slash_is_that_of_the_profile(service,
 
 
 def test_with_base_url_the_profile_of_the_sandbox_only_reads(service, monkeypatch):
-    """Without --environment a run has the profile of the sandbox that is a part of the suite. With the --base-url of
-    another service such a run only reads, and a line says so: the codes and keys of that profile exist nowhere else.
+    """Without a profile, a run with the --base-url of a service only reads, and a line says so.
+
+    Such a run has the profile of the sandbox that is a part of the suite. The codes and keys of that profile exist at no
+    other service.
     """
     monkeypatch.setenv("PIX_SANDBOX_TOKEN", service.sandbox.token)
     run = run_in_this_process("--no-report", READS_OR_EXECUTES, f"--base-url={service.base_url}")
@@ -223,13 +226,14 @@ def test_with_base_url_the_profile_of_the_sandbox_only_reads(service, monkeypatc
 
 @pytest.fixture
 def pytest_that_sends_nothing(tmp_path, capsys, monkeypatch):
-    """Runs pytest with these options in this process: its exit status, and what it printed.
+    """A function that runs pytest in this process, and returns its exit status and what it printed.
 
     The test fails if the token was fetched or a file was written.
     """
     monkeypatch.chdir(ROOT)
 
     def run_pytest_here(*options, base_url="http://127.0.0.1:9"):
+        """The exit status of pytest with these options, and what it printed. Nothing may be fetched or written."""
         auth = {"token_command": ["touch", str(tmp_path / "token-was-fetched")]}
         profile = write_profile(tmp_path, base_url, auth=auth).rename(tmp_path / "nothing-is-sent.yaml")
         paths = [] if any("tests/" in option for option in options) else [str(CONFORMANCE / "test_deletion.py")]

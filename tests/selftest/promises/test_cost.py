@@ -54,17 +54,17 @@ TOO_MUCH_READ_ALREADY = "longer than the suite reads after many long answers"
 
 @pytest.fixture
 def small_weight(monkeypatch):
-    """A run reads a sixth of the weight of long answers."""
+    """A run reads only a sixth of the usual amount of long answers before it reads no more of them whole."""
     monkeypatch.setattr(wire, "MOST_WEIGHT", SMALL_WEIGHT)
 
 
 def run_over_http(service, folder, selected, **changes):
-    """A run against the service over HTTP, in this process."""
+    """The result of a run against the service over HTTP. `selected` is an expression of -k."""
     return run_with_files(folder, lambda token: service, "-m", "not property", "-k", selected, **changes)
 
 
 def changes_for_a_bank(folder):
-    """Changes that make the profile one of a bank (a target that is no sandbox), with a key that a run may delete."""
+    """Changes of a profile: its target is no sandbox (a service without real money), and a run may delete its key."""
     keys = [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}]
     return {
         "sandbox": None, "allow": ["read", "register-keys", "delete-keys"], "pix_keys": keys,
@@ -113,13 +113,14 @@ def test_a_repeated_member_is_shown_at_a_bounded_number_of_places():
 def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
     """Each of 20 different bodies is parsed once, although all requirements of executePix judge each answer.
 
-    Two further answers have the same body as the last one, and it is not parsed again for them. Neither does `json_error`
-    parse a body again; the lines that send a request again depend on it. None of the requirements finds a deviation.
+    Two further answers have the same body as the last one, which is not parsed again for them. The function `json_error`
+    does not parse a body again either. No requirement finds a deviation.
     """
     read_json = spec.exchange.read_json
     parsed_bodies = []
 
     def read_json_and_count(body):
+        """Parse a body as usual, and note that it was parsed."""
         parsed_bodies.append(body)
         return read_json(body)
 
@@ -172,7 +173,7 @@ def test_a_line_of_the_key_record_is_read_once(tmp_path):
 
 
 KEY = "qa@example.com"
-OF_GROWING_SIZE = {
+DATA_BY_SHAPE = {
     "members": lambda size: EXECUTION_RESULT | {f"member{number}": number for number in range(size)},
     "objects": lambda size: EXECUTION_RESULT | {"list": [{"id": f"x{number}"} for number in range(size)]},
     "numbers": lambda size: EXECUTION_RESULT | {"list": [12345678] * size},
@@ -186,12 +187,12 @@ OF_GROWING_SIZE = {
     "arrays in arrays": lambda size: EXECUTION_RESULT | {"list": [json.loads("[" * 20 + "1" + "]" * 20)] * size},
     "the tax document": lambda size: EXECUTION_RESULT | {"list": ["529.982.247-25"] * size},
 }
-"""The data of answers, by a number of values."""
+"""By shape of an answer, a function that makes its `data` with a number of values."""
 
 
 def count_calls(act):
-    """The number of function calls that an action makes."""
-    calls = Counter()
+    """The number of function calls while `act` is called, also of functions that are written in C."""
+    calls = Counter()  # by event, such as "call", its number
     sys.setprofile(lambda frame, event, _: calls.update([event]))
     try:
         act()
@@ -203,7 +204,7 @@ def count_calls(act):
 def do_work_of_an_answer(data):
     """Do what a run does with an execution result and with a list of keys. Both answers have this data.
 
-    The results are not used: only the time counts.
+    The results are not used, because the test only counts the calls of functions.
     """
     body = json.dumps({"code": 0, "data": data}).encode()
     execution_answer = answer("executePix", body)
@@ -218,13 +219,13 @@ def do_work_of_an_answer(data):
         _ = listing.shows(KEY), listing.values_beside(KEY), listing.incomplete
 
 
-@pytest.mark.parametrize("shape", OF_GROWING_SIZE)
+@pytest.mark.parametrize("shape", DATA_BY_SHAPE)
 def test_the_work_for_an_answer_grows_with_its_size(shape):
     """To judge an answer with 200 values needs at most twice the function calls of an answer with 100 values.
 
     So the work does not grow faster than the answer. Each further value needs less than 700 calls.
     """
-    data_with_values = OF_GROWING_SIZE[shape]
+    data_with_values = DATA_BY_SHAPE[shape]
     do_work_of_an_answer(data_with_values(1))  # fills caches, so that their filling is not counted
     calls_for_100 = count_calls(partial(do_work_of_an_answer, data_with_values(100)))
     calls_for_200 = count_calls(partial(do_work_of_an_answer, data_with_values(200)))
@@ -252,10 +253,12 @@ class ExecutesAtLength(SocketService):
     """Executes with any token. Its answer has a long text before the result."""
 
     def __init__(self, status):
+        """`status` is the status of all answers."""
         super().__init__()
         self.status = status
 
     def answer(self, connection, request):
+        """Send a long answer with an execution result to any request, whatever its token is."""
         body = json.dumps({"code": 0, "text": "x" * 20_000, "data": EXECUTION_RESULT}).encode()
         connection.sendall(response_bytes(Response(self.status, body, (("Content-Type", "application/json"),))))
 
@@ -266,6 +269,7 @@ class AnswersAtLength(Service):
     FILLING = b', "filling": [%b1]}' % (b"1," * MANY_VALUES)
 
     def respond(self, request):
+        """The answer of the sandbox, with a long array as a further member of its envelope."""
         response = super().respond(request)
         return replace(response, body=response.body.rstrip().removesuffix(b"}") + self.FILLING)
 
@@ -277,6 +281,7 @@ class ListsAtLength(HoldsKeysOfACustomer):
     """
 
     def __init__(self, values):
+        """`values` is the number of values that a list has beside the keys."""
         super().__init__()
         self.filling = [1] * values
         self.number_of_lists = 0
@@ -302,6 +307,7 @@ class AnswersWith20000Values(SocketService):
     BODY = json.dumps({"code": 0, "data": {"list": list(range(20_000))}}).encode()
 
     def answer(self, connection, request):
+        """Send the long answer."""
         connection.sendall(response_bytes(Response(200, self.BODY, (("Content-Type", "application/json"),))))
 
 
@@ -356,8 +362,8 @@ def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
     """Once the run reads no list of keys whole any more, it deletes no key, because it cannot see which keys are old.
 
     Here the first five lists are read whole. The summary says why no key is deleted afterwards, and the service lost
-    none of the keys that it had before the run. The target is no sandbox, because
-    on a sandbox keys are worth nothing, and a run need not be so careful.
+    none of the keys that it had before the run. The target is no sandbox. On a sandbox a run need not be so careful,
+    because keys are worth nothing there.
     """
     long = ListsAtLength(MANY_VALUES)
     result = run_over_http(long, tmp_path, "deletePixKey", **changes_for_a_bank(tmp_path))

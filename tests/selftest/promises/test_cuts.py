@@ -1,4 +1,4 @@
-"""What a limit cut is one line, stands in the headline, and explains every requirement that it left untested."""
+"""If a limit of the profile ends the traffic of a run, one note names it, and so does each requirement left untested."""
 
 from dataclasses import replace
 

@@ -1,4 +1,7 @@
-"""Faults that only a drawn value shows: what a run finds by default, and how small the case is that it names."""
+"""Faults of a service that only a value shows which is drawn at random: which of them a run finds, and what it reports.
+
+A run reports the smallest request (case) that shows a fault.
+"""
 
 import json
 import math
@@ -6,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from typing import Any, Self
 
 import pytest
@@ -28,11 +32,15 @@ from tests.traffic.property import MOST_SMALLER_CASES, Generation
 
 SANDBOX = load("sandbox")
 SEEDS = (1, 2)
+"""Numbers from which the random values of a run depend. Each test tries both."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A service fails if `fails` is true of the body of a request to the operation, or of its path parameter."""
+    """A fault of a service: it fails at requests to one operation whose body, or whose path parameter, is unusual.
+
+    `fails` is a function that returns True for such a body or path parameter.
+    """
 
     operation: str
     fails: Callable[[Any], bool]
@@ -173,28 +181,33 @@ def test_most_faults_are_found_by_default():
 
 @pytest.mark.parametrize("name", CLASSES_OF_EVERY_RUN)
 def test_every_run_has_each_of_the_usual_classes(name):
-    """A run finds a fault that a value of a usual class shows, whatever its seed is, and however few examples it has."""
-    fault = CLASSES_OF_EVERY_RUN[name]
-    not_drawn = set(cases(fault.operation, 1)) & set(cases(fault.operation, 2))
+    """Each run sends a value of every usual class, such as a leap day, whatever its seed is.
 
-    assert any(fault.is_shown_by(case) for case in not_drawn)
+    Requests that a run sends with two different seeds are not drawn at random. One of them must show the fault.
+    """
+    fault = CLASSES_OF_EVERY_RUN[name]
+    cases_of_both_seeds = set(cases(fault.operation, 1)) & set(cases(fault.operation, 2))
+
+    assert any(fault.is_shown_by(case) for case in cases_of_both_seeds)
 
 
 def test_more_examples_bring_more_classes():
-    """With 50 examples a run finds two of three faults that a value of a further class shows; by default, it finds fewer.
+    """With 50 examples a run finds at least two of three faults that only a less usual value shows.
 
-    Which of them it finds depends on the seed.
+    With the default number of examples it finds fewer of them. Which of them it finds depends on the seed.
     """
-    found_by_default = 0
-    found_with_more = 0
-    for fault in CLASSES_OF_MORE_EXAMPLES.values():
-        for seed in SEEDS:
-            found_by_default += any(map(fault.is_shown_by, cases(fault.operation, seed)))
-            found_with_more += any(map(fault.is_shown_by, drawing().cases(fault.operation, seed, 50)))
+    found_by_default = []  # pairs of a fault and a seed
+    found_with_more = []
+    for name, seed in product(CLASSES_OF_MORE_EXAMPLES, SEEDS):
+        fault = CLASSES_OF_MORE_EXAMPLES[name]
+        if any(map(fault.is_shown_by, cases(fault.operation, seed))):
+            found_by_default.append((name, seed))
+        if any(map(fault.is_shown_by, drawing().cases(fault.operation, seed, 50))):
+            found_with_more.append((name, seed))
     possible = len(CLASSES_OF_MORE_EXAMPLES) * len(SEEDS)
 
-    assert found_by_default < found_with_more
-    assert found_with_more >= possible * 2 / 3
+    assert len(found_by_default) < len(found_with_more)
+    assert len(found_with_more) >= possible * 2 / 3
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -206,11 +219,13 @@ def test_a_smallest_case_has_the_size_of_the_fault(name):
     """
     most_bytes = 300 if name == "a text of 256 characters" else 70
     fault = FAULTS[name]
-    drawn_cases = (smallest_case_that_shows(fault, seed) for seed in range(1, 20))
-    drawn_case = next(case for case in drawn_cases if case is not None)
+    drawn_case = None
+    for seed in range(1, 20):  # the first seed with which a request is drawn that shows the fault
+        drawn_case = drawn_case or smallest_case_that_shows(fault, seed)
     smaller_cases: dict[Case, bool] = {}  # each case that was tried, and whether it shows the fault
 
     def shows_fault(case: Case) -> bool:
+        """True if a case shows the fault. After 40 smaller cases no further one is tried, as in a run."""
         if case == drawn_case:
             return True
         if case not in smaller_cases:
@@ -529,12 +544,15 @@ class ClientOfAServiceThatFailsOnADollarOrATilde:
     """
 
     def __init__(self) -> None:
+        """Nothing was sent yet."""
         self.log: list[Exchange] = []
 
     def of_generator(self, name: str) -> Self:
+        """This client. A real one marks its requests as generated."""
         return self
 
     def with_purpose(self, purpose: Purpose) -> Self:
+        """This client. A real one gives its requests a purpose."""
         return self
 
     def send(self, operation: str, place: str | bytes | None, *, body: bytes | None, **rest: Any) -> Exchange:

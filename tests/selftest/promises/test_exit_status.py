@@ -24,10 +24,11 @@ FEW_TESTS = ("-q", "-p", "no:cacheprovider", "-k", "executePix.document")
 
 
 def run_in_own_process(folder, *options, options_of_python=(), stdout=subprocess.PIPE, before=None, **variables):
-    """Run a few tests against the embedded sandbox in a process of their own.
+    """Run a few tests against the sandbox of the suite in a process of their own.
 
-    Returns the ended process, and its conformance.json; None if it wrote none. `options` are options of pytest,
-    `options_of_python` those of the interpreter. `before` is called in the new process before Python starts.
+    Returns the process, which has ended, and the content of its conformance.json; None if it wrote no such file.
+    `options` are options of pytest, `options_of_python` those of the interpreter, `variables` variables of the
+    environment. `before` is a function that is called in the new process before Python starts.
     """
     process = subprocess.run(
         [sys.executable, *options_of_python, "-m", "pytest", *FEW_TESTS, f"--report-dir={folder / 'report'}", *options],
@@ -37,7 +38,7 @@ def run_in_own_process(folder, *options, options_of_python=(), stdout=subprocess
 
 
 def document_in(folder):
-    """The conformance.json of a run in this folder. None if there is none."""
+    """The content of the conformance.json that a run wrote below this folder; None if there is no such file."""
     path = folder / "report" / "conformance.json"
     return json.loads(path.read_text()) if path.exists() else None
 
@@ -53,7 +54,7 @@ OPTIMIZED = "ERROR: Python leaves assertions out; unset PYTHONOPTIMIZE, and call
 
 
 def assert_nothing_but_one_line(process, line, folder):
-    """Assert that a process ended with exit status 4 and a line that begins so, and that it wrote no file."""
+    """Assert that a process ended with exit status 4, printed one line that begins like `line`, and wrote no file."""
     lines = process.stderr.strip().splitlines()
     assert (process.returncode, process.stdout.strip()) == (4, ""), lines
     assert len(lines) == 1, lines
@@ -102,6 +103,7 @@ def test_without_space_for_a_temporary_file_the_run_ends_with_exit_status_3(tmp_
     """
 
     def permit_only_empty_files():
+        """Let this process write no file of more than 0 bytes."""
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
     process, document = run_in_own_process(tmp_path, before=permit_only_empty_files)
@@ -168,7 +170,7 @@ def test_an_output_on_a_full_disk_ends_with_exit_status_3(options, verdict_and_s
 def test_a_full_disk_hides_no_failure(tmp_path):
     """A failing requirement is exit status 1, even if the output cannot be printed because the disk is full.
 
-    The failure here: the profile says strictly that a requirement fails, but the requirement passes.
+    The profile here names a requirement as a known failure, strictly: it must fail. But it passes, which is a failure.
     """
     profile_with_known_failure = tmp_path / "failing.yaml"
     text = (ROOT / "environments" / "sandbox.yaml").read_text()
@@ -205,6 +207,7 @@ def test_closed_descriptors_take_no_file(tmp_path):
     """
 
     def close_stdin_stdout_and_stderr():
+        """Close the three standard streams of this process."""
         for number in (0, 1, 2):
             os.close(number)
 
@@ -216,8 +219,10 @@ def test_closed_descriptors_take_no_file(tmp_path):
 
 
 def test_the_settings_of_the_machine_do_not_change_the_verdict(tmp_path):
-    """A run is green on a machine with odd settings: its character set, terminal, time zone, umask, folder of temporary
-    files, and what it does with warnings of Python.
+    """Odd settings of the machine do not change the verdict of a run.
+
+    The settings are the character set, the terminal, the time zone, the umask, the folder of temporary files, and what
+    Python does with its warnings.
     """
     process, document = run_in_own_process(
         tmp_path, LANG="C", LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii:strict", PYTHONWARNINGS="error",
@@ -262,6 +267,7 @@ def test_observations_that_cannot_be_written_end_with_exit_status_3(tmp_path, mo
     """
 
     def refuse_to_write(path, record):
+        """In the place of the function that writes the file: fail, as if the folder were not writable."""
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(reporter, "write_record", refuse_to_write)

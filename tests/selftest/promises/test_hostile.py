@@ -1,4 +1,4 @@
-"""A service that is out to hurt gets a verdict in few requests and little memory, and a report that is plain text."""
+"""Services with harmful answers: a run against them is neither long nor large, has a verdict, and writes plain text."""
 
 import pytest
 from junitparser import JUnitXml
@@ -88,8 +88,8 @@ def test_after_seven_answers_with_too_many_headers_the_target_still_counts_as_re
 ):
     """If the headers of an answer are longer than the suite reads, the tests get no answer, and a message says why.
 
-    The target is reachable nevertheless, because it answers. Five requests in a row without an answer would otherwise
-    make the suite check whether it is, so seven are sent here.
+    The target is reachable nevertheless, because it answers. Seven requests are sent here: after five requests in a row
+    without an answer, the suite checks whether the target can still be reached.
     """
     with GivesOneAnswerToEverything(answer_bytes, act_after_answer) as service:
         manual_run = ManualRun(service, tmp_path)
@@ -201,6 +201,7 @@ class HangsUpAfter20Answers(Service):
     answered = 0
 
     def serve(self, request, connection):
+        """The answer of the sandbox; None, which drops the connection, after 20 answers."""
         self.answered += 1
         return self.respond(request) if self.answered <= 20 else None
 

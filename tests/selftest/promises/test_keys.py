@@ -46,13 +46,14 @@ ALLOW = ["read", "register-keys", "delete-keys", "fuzz"]
 ALLOW_WITHOUT_READ = ["register-keys", "delete-keys", "fuzz"]
 KEY_AT = "/data/keys/*/pixKey"
 """key_at of a profile: where the values of the keys are in a list of keys."""
-OF_THE_PROFILE = (("PHONE", PHONE), ("EMAIL", EMAIL), ("RANDOM", ""), ("CNPJ", "45000001000174"))
+KEYS_OF_THE_PROFILE = (("PHONE", PHONE), ("EMAIL", EMAIL), ("RANDOM", ""), ("CNPJ", "45000001000174"))
+"""The type and the value of each key of the profile. The service makes the value of a RANDOM key."""
 RANDOM_KEY_LEFT = "RANDOM, made by the service: registered and not deleted"
 """The line of the report about a RANDOM key that is left."""
 
 
 def service_named(name: str) -> Service:
-    """The service with this name from tests/selftest/proof, where each has a fault, or a lawful peculiarity."""
+    """The service of the proof with this name. Each has a fault, or is right but unusual."""
     services = VARIANTS.declared_services | MUTANTS.declared_services
     return services[name].service_class()
 
@@ -66,31 +67,37 @@ def keys_of_first_account(service: Service) -> set[str]:
 def run_of_keys(
     service, folder, selected=VALID_REQUESTS, *, disposable=False, is_sandbox=False, tests=TARGETED_TESTS, **changes
 ):
-    """The record of a run about keys.
+    """Run the tests of keys against a service in this process, and return the record of the run.
 
-    `selected` is an expression of -k. `disposable` holds for all keys of the profile. `is_sandbox` says whether the
-    profile calls its target a sandbox, where nothing is worth anything. `tests` says whether generated requests are sent,
-    too. `changes` are those of the profile.
+    - `selected` is an expression of -k.
+    - `disposable` says whether the run may delete the keys of the profile. (A RANDOM key is never disposable here.)
+    - `is_sandbox` says whether the profile calls its target a sandbox, which is a service without real money.
+    - `tests` says whether generated requests are also sent.
+    - `changes` are further changes of the profile.
     """
-    keys = [{"type": name, "key": key, "disposable": bool(disposable and key)} for name, key in OF_THE_PROFILE]
+    keys = []
+    for key_type, key in KEYS_OF_THE_PROFILE:
+        is_random = key == ""
+        keys.append({"type": key_type, "key": key, "disposable": disposable and not is_random})
     changes = {"allow": ALLOW, "pix_keys": keys, "key_at": None, "transactions": None, **changes}
     profile = profile_of_sandbox(folder, **changes) if is_sandbox else profile_of_bank(folder, **changes)
     return run_suite_in_memory(service, profile, selected=selected, tests=tests)
 
 
-def keys_left(model):
-    """The keys that a run did not clean up, in words, without the numbers of exchanges."""
-    return [str(line).split(" (")[0] for line in model.not_cleaned_up_in_words]
+def keys_left(run):
+    """The lines of a report about the keys that a run did not delete, without the numbers of exchanges."""
+    return [str(line).split(" (")[0] for line in run.not_cleaned_up_in_words]
 
 
-def result_of(model, requirement):
-    """The result of a requirement in a run."""
-    return {row.id: result for row, result in result_of_run(model).results}[requirement]
+def result_of(run, requirement_id):
+    """The result (`RequirementResult`) of the requirement with this id in a run."""
+    result_by_id = {requirement.id: result for requirement, result in result_of_run(run).results}
+    return result_by_id[requirement_id]
 
 
 # -- keys that were there before ------------------------------------------------------------------------------------
 
-WERE_THERE = {"EMAIL": EMAIL, "PHONE": PHONE}
+KEYS_BEFORE_THE_RUN = {"EMAIL": EMAIL, "PHONE": PHONE}
 
 
 @pytest.mark.parametrize("make", [DuplicatesAreWelcome, Service])
@@ -100,15 +107,15 @@ def test_a_key_in_the_list_before_the_run_is_not_registered(make, tmp_path):
     The requirement of its key type is out of scope, with the reason, and no requirement fails. Both an e-mail address
     and a phone number are in the list here.
     """
-    service = with_keys(make(), **WERE_THERE)
+    service = with_keys(make(), **KEYS_BEFORE_THE_RUN)
     keys_before = keys_of_first_account(service)
-    model = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
-    result = result_of(model, "registerPixKey.pixKeyType.EMAIL")
-    failing = [requirement.id for requirement, result in result_of_run(model).results if result.verdict == "fail"]
+    run = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
+    result = result_of(run, "registerPixKey.pixKeyType.EMAIL")
+    failing = [requirement.id for requirement, result in result_of_run(run).results if result.verdict == "fail"]
 
     assert (result.verdict, str(result.message)) == ("out-of-scope", REGISTERED_BEFORE_AND_NOT_DISPOSABLE)
     assert keys_of_first_account(service) == keys_before
-    assert keys_left(model) == []
+    assert keys_left(run) == []
     assert failing == []
 
 
@@ -128,7 +135,7 @@ def test_no_key_is_lost_that_was_there_before(allow, shown_part, tmp_path):
     Two keys of the profile are registered already, and the service accepts their registration once more. The run does
     not delete them afterwards, because it cannot know that it made them.
     """
-    service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
+    service = with_keys(DuplicatesAreWelcome(), **KEYS_BEFORE_THE_RUN)
     whole_list = service.list_pix_keys
     service.list_pix_keys = lambda request, account: shown_part(whole_list(request, account)["keys"])
     keys_before = keys_of_first_account(service)
@@ -138,16 +145,17 @@ def test_no_key_is_lost_that_was_there_before(allow, shown_part, tmp_path):
 
 
 def test_a_key_in_any_list_before_the_run_is_not_deleted(tmp_path):
-    """A key that a single list showed before the run is not deleted, even if no later list shows it.
+    """A key that the first list of keys showed is not deleted, even if no later list shows it.
 
-    The profile calls both keys disposable, which means that a run may register and delete them.
+    The profile calls both keys disposable, which means that a run may delete them if it registered them.
     """
-    service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
+    service = with_keys(DuplicatesAreWelcome(), **KEYS_BEFORE_THE_RUN)
     number_of_lists = itertools.count()
     whole_list = service.list_pix_keys
 
     def list_of_keys(*arguments):
-        is_first = next(number_of_lists) == 0
+        """The whole list of keys at the first call, and an empty one later."""
+        is_first = next(number_of_lists) == 0  # counts from 0
         return whole_list(*arguments) if is_first else {"keys": []}
 
     service.list_pix_keys = list_of_keys
@@ -161,7 +169,7 @@ def test_a_disposable_key_that_is_registered_already_stays_if_no_list_is_read(tm
 
     The profile calls the two keys disposable, which means that a run may delete what it registered.
     """
-    service = with_keys(Service(), **WERE_THERE)
+    service = with_keys(Service(), **KEYS_BEFORE_THE_RUN)
     run_of_keys(service, tmp_path, allow=ALLOW_WITHOUT_READ, disposable=True)
 
     assert {EMAIL, PHONE} <= keys_of_first_account(service)
@@ -180,14 +188,14 @@ def test_a_key_of_the_profile_is_deleted_only_if_it_is_disposable(disposable, ke
     """
     service = Service()
     remove_first_keys(service)
-    model = run_of_keys(service, tmp_path, disposable=disposable, key_at=KEY_AT)
+    run = run_of_keys(service, tmp_path, disposable=disposable, key_at=KEY_AT)
     keys_after_run = keys_of_first_account(service)
     random_keys = _uuids_among(keys_after_run)
 
     assert keys_after_run - random_keys == keys_of_profile_that_stay
     assert len(random_keys) == 1
-    assert len(keys_left(model)) == len(keys_after_run)
-    assert result_of(model, "deletePixKey.exists").verdict == "pass"
+    assert len(keys_left(run)) == len(keys_after_run)
+    assert result_of(run, "deletePixKey.exists").verdict == "pass"
 
 
 # -- keys that the run makes up ---------------------------------------------------------------------------------------
@@ -196,10 +204,11 @@ def test_a_key_of_the_profile_is_deleted_only_if_it_is_disposable(disposable, ke
 class TakesAnything(FakeBank):
     """Registers anything as a key, of any type and at any account, and deletes the keys that it is asked to delete.
 
-    `held` has pairs of account and key.
+    `held` has the registered keys: pairs of an account and a key.
     """
 
     def __init__(self) -> None:
+        """No key is registered yet."""
         super().__init__()
         self.held: set[tuple[str, str]] = set()
 
@@ -248,7 +257,7 @@ def test_no_key_stays_that_the_run_made_up(is_sandbox, changes, tmp_path):
 
 
 def service_with_varying_ids_in_the_list():
-    """Its list has identifiers beside the keys. They differ in every list, and are no keys."""
+    """A service whose list has identifiers beside the keys. They differ in every list, and are no keys."""
     return service_named("IdsVaryInTheList")
 
 
@@ -278,9 +287,9 @@ def test_a_random_key_is_deleted_if_the_answer_or_the_list_gives_it(make, tmp_pa
     """
     service = make()
     keys_before = keys_of_first_account(service)
-    model = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
+    run = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
 
-    assert keys_left(model) == []
+    assert keys_left(run) == []
     assert keys_of_first_account(service) == keys_before
 
 
@@ -299,17 +308,16 @@ class MasksItsList(TakesAnything):
 @pytest.mark.parametrize("is_sandbox", [False, True], ids=["a bank", "a sandbox"])
 @pytest.mark.parametrize("key_at", [KEY_AT, None], ids=["with key_at", "without key_at"])
 def test_no_deletion_names_a_masked_key(key_at, is_sandbox, tmp_path):
-    """No deletion has a masked text of a list, such as `pix****abcd`, as its key, because it may stand for several
-    keys.
+    """No deletion names a masked text of a list as its key, such as `pix****abcd`, because it may be one of several keys.
 
-    That is so whether or not key_at of the profile says where the keys are in a list. The registrations pass without a
-    message, because a list may mask its keys.
+    That is so whether or not the profile says with key_at where the keys are in a list. The requirement on registrations
+    passes without a message, because a list may mask its keys.
     """
     service = MasksItsList()
     keys = [{"type": "RANDOM", "key": "", "disposable": True}, {"type": "PHONE", "key": PHONE, "disposable": True}]
-    model = run_of_keys(service, tmp_path, OPERATIONS_OF_KEYS, is_sandbox=is_sandbox, key_at=key_at, pix_keys=keys)
+    run = run_of_keys(service, tmp_path, OPERATIONS_OF_KEYS, is_sandbox=is_sandbox, key_at=key_at, pix_keys=keys)
     bodies_of_deletions = [request.body.decode() for request in service.received if request.method == "DELETE"]
-    result_of_registrations = result_of(model, "registerPixKey.status")
+    result_of_registrations = result_of(run, "registerPixKey.status")
 
     assert [body for body in bodies_of_deletions if "****" in body] == []
     assert (result_of_registrations.verdict, str(result_of_registrations.message)) == ("pass", "")
@@ -322,11 +330,11 @@ def test_a_random_key_is_left_if_others_are_made_at_the_same_time(tmp_path):
     """
     service = service_named("OthersHaveRandomKeysMade")
     keys_before = keys_of_first_account(service)
-    model = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
+    run = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
     keys_of_somebody_else = set(service.past)
 
     assert keys_before | keys_of_somebody_else <= keys_of_first_account(service)
-    assert keys_left(model) == [RANDOM_KEY_LEFT]
+    assert keys_left(run) == [RANDOM_KEY_LEFT]
 
 
 class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
@@ -338,16 +346,20 @@ class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
     masks = False
 
     def __init__(self) -> None:
+        """The sandbox, whose first account has a RANDOM key already."""
         super().__init__()
         with_keys(self, RANDOM=OLD_RANDOM)
 
     def register(self, ledger, account_id, key_type, value):
+        """Register a key. For the type RANDOM it is always the old key."""
         return super().register(ledger, account_id, key_type, OLD_RANDOM if key_type == "RANDOM" else value)
 
     def registration_key(self, registration):
+        """The member Key of the answer: the key, also if it is a RANDOM key."""
         return registration.key.key
 
     def key_result(self, key):
+        """A key as the list of keys shows it, perhaps masked."""
         return super().key_result(replace(key, key=f"{key.key[:4]}****") if self.masks else key)
 
 
@@ -361,10 +373,10 @@ def test_a_random_key_that_may_be_an_old_one_is_left(masks, allow, tmp_path):
     """
     service = GivesTheKeyThatIsThere()
     service.masks = masks
-    model = run_of_keys(service, tmp_path, allow=allow)
+    run = run_of_keys(service, tmp_path, allow=allow)
 
     assert OLD_RANDOM in keys_of_first_account(service)
-    assert RANDOM_KEY_LEFT in keys_left(model)
+    assert RANDOM_KEY_LEFT in keys_left(run)
 
 
 def _uuids_among(keys):
@@ -384,9 +396,9 @@ def test_after_a_random_key_without_a_value_no_other_is_registered(tmp_path):
 
     def message_and_number_of_random_keys(key_at):
         """The message of a run about the key type RANDOM, and how many RANDOM keys the account has more than before."""
-        model = run_of_keys(service, tmp_path, pix_keys=only_random, key_at=key_at)
+        run = run_of_keys(service, tmp_path, pix_keys=only_random, key_at=key_at)
         new_keys = _uuids_among(keys_of_first_account(service) - keys_before)
-        return str(result_of(model, "registerPixKey.pixKeyType.RANDOM").message), len(new_keys)
+        return str(result_of(run, "registerPixKey.pixKeyType.RANDOM").message), len(new_keys)
 
     _, number_after_first_run = message_and_number_of_random_keys(key_at=None)
     message_without_key_at, number_after_second_run = message_and_number_of_random_keys(key_at=None)
@@ -417,10 +429,10 @@ def test_a_key_that_is_made_for_another_type_is_deleted_or_listed(is_disposable,
     service.new_key = Service().new_key  # a new key each time, in the place of the same key for every registration
     keys_before = keys_of_first_account(service)
     keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
-    model = run_of_keys(service, tmp_path, key_at=KEY_AT, pix_keys=keys)
+    run = run_of_keys(service, tmp_path, key_at=KEY_AT, pix_keys=keys)
     new_keys = keys_of_first_account(service) - keys_before
 
-    assert keys_left(model) == keys_that_stay
+    assert keys_left(run) == keys_that_stay
     assert len(new_keys) == len(keys_that_stay)
 
 
@@ -454,14 +466,14 @@ def test_a_refused_random_key_is_perhaps_registered_unless_a_list_shows_nothing_
 
 
 def account_that_may_have_no_further_key():
-    """A service that refuses with 422 each key beside the one that the account has."""
+    """A service that refuses each registration with 422, because the account may have no more keys."""
     service = KeyLimit()
     service.MOST = 0
     return service
 
 
 def account_that_may_have_two_further_keys():
-    """A service that refuses with 422 each key after two registrations. The suite registers the CNPJ later."""
+    """A service that refuses each registration after the second one with 422. The suite registers a CNPJ later."""
     service = KeyLimit()
     service.MOST = 2
     return service
@@ -556,8 +568,8 @@ def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
     account holds too many keys.
     """
     ids = {"registerPixKey.body.pixKey", "registerPixKey.body.account", "registerPixKey.contentType.accepted"}
-    rows = try_in_memory(service_named("RegistrationWantsOtherNames"), ids=ids).results
-    messages = {id: str(row.message) for id, row in rows.items()}
+    trial = try_in_memory(service_named("RegistrationWantsOtherNames"), ids=ids)
+    messages = {requirement_id: str(result.message) for requirement_id, result in trial.results.items()}
 
     assert messages["registerPixKey.body.pixKey"].endswith(
         "is refused as documented and accepted with other names for all fields"
@@ -588,7 +600,7 @@ def test_the_alert_about_a_registration_without_token_says_how_it_was_answered(t
 
     The answer is 204 (no content) here.
     """
-    model = run_of_keys(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, is_sandbox=True)
+    run = run_of_keys(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, is_sandbox=True)
     beginning = "a registration was answered 204 without a media type"
 
-    assert [note for note in report_notes(model) if note.startswith(beginning)] != []
+    assert [note for note in report_notes(run) if note.startswith(beginning)] != []

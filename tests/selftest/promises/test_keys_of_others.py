@@ -1,7 +1,8 @@
-"""Off a sandbox a run takes no key of somebody else, whatever a service does with the keys of the account.
+"""Outside a sandbox no key of somebody else is lost through a run, whatever a service does with the keys of an account.
 
-The account of these services has keys of a customer before the run. `deletions` are the requests to delete a key that
-arrived, `keys_lost` the keys of the customer that are gone. key_at of the profile says where a list shows each key.
+The account of these services has keys of a customer before the run. `deletions` of a service are the requests to delete
+a key that arrived, and `keys_lost` the keys of the customer that are gone. `key_at` of the profile says where a list
+shows each key. A sandbox is a service without real money; a bank is any other service.
 """
 
 import itertools
@@ -74,14 +75,17 @@ def profile_at(base_url, folder, **changes):
 
 
 def run_at_bank(service, folder, tests=TARGETED_TESTS, **changes):
-    """The result of a run against the service, in memory. The profile does not call it a sandbox."""
+    """The result of a run of the tests of keys against a service in this process, which the profile calls no sandbox.
+
+    `changes` are parameters of `changes_for_a_bank`.
+    """
     return result_in_memory(
         service, folder, selected=OPERATIONS_OF_KEYS, tests=tests, **changes_for_a_bank(folder, **changes)
     )
 
 
 def left_behind(result):
-    """The lines of the report about keys that the run left."""
+    """The part of the report about keys that the run registered and did not delete; empty if there are none."""
     return "\n".join(result.document["left_behind"])
 
 
@@ -94,11 +98,11 @@ def left_behind(result):
     ids=["a deletion at the account", "a generated deletion at an account that the suite made up"],
 )
 def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, tmp_path):
-    """After a deletion that took another key than the one that it named, a run deletes nothing more.
+    """After a deletion that deleted another key than the one that it named, a run deletes nothing more.
 
-    So only one key of the customer is lost. The run has an alert, and its exit status is not 0. The second service takes
-    a key of the customer for any account in the path, so generated deletions, which the permission `fuzz` allows and
-    which name made-up accounts, could take one, too.
+    So only one key of the customer is lost. The run has an alert, and its exit status is not 0. The second service
+    deletes a key of the customer even if the account in the path is made up. Generated deletions, which need the
+    permission `fuzz`, name such accounts.
     """
     service = make()
     result = run_at_bank(service, tmp_path, ALL_TESTS, allow=allow)
@@ -109,9 +113,10 @@ def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, 
 
 
 def test_cleanup_deletes_nothing_after_its_first_deletion_took_another_key(tmp_path, monkeypatch, capsys):
-    """`cleanup` deletes the keys that a run left, and stops (exit status 6) if a deletion took another key than it named.
+    """The command `cleanup`, which deletes the keys that a run left, stops after a deletion that deleted another key.
 
-    The keys that it did not delete stay in the key record, so the next `cleanup` lists them (exit status 1).
+    Its exit status is 6 then. The keys that it did not delete stay in the key record (a file with the keys that runs
+    registered). So the next `cleanup` lists them, with exit status 1.
     """
     service = DeletesTheOldest()
     monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
@@ -173,7 +178,7 @@ def test_nothing_is_deleted_by_a_list_that_goes_on(tmp_path):
 def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
     """If a list still shows a key four seconds after its deletion was granted, a run deletes nothing more.
 
-    Perhaps the deletion took another key. A note says that the key is still listed.
+    Perhaps the service deleted another key. A note says that the key is still listed.
     """
     service = NeverDeletes()
     result = run_at_bank(service, tmp_path)
@@ -222,8 +227,13 @@ TWO_ACCOUNTS = (ACCOUNT, OTHER_ACCOUNT)
 
 def changes_of_keys(service):
     """The requests with the valid token that name a key to register or to delete."""
-    with_token = [request for request in service.received if service.token in (request.header("Authorization") or "")]
-    return [request for request in with_token if request.method in ("POST", "DELETE") and b'"pixKey"' in request.body]
+    changes = []
+    for request in service.received:
+        has_the_token = service.token in (request.header("Authorization") or "")
+        may_change_a_key = request.method in ("POST", "DELETE") and b'"pixKey"' in request.body
+        if has_the_token and may_change_a_key:
+            changes.append(request)
+    return changes
 
 
 @pytest.mark.parametrize(
@@ -257,6 +267,7 @@ def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
     register = service.register
 
     def register_while_the_customer_deletes(ledger, account_id, key_type, value):
+        """Register a key, after the customer has deleted an e-mail address."""
         key_of_customer = ledger.key(EMAIL)
         if key_of_customer is not None:
             ledger.remove_key(key_of_customer)
@@ -271,7 +282,7 @@ def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
 
 
 def test_after_a_deletion_that_took_a_key_of_the_other_account_nothing_is_deleted(tmp_path):
-    """After a deletion that also took a key of another account of the profile, a run deletes nothing more.
+    """After a deletion that also deleted a key of another account of the profile, a run deletes nothing more.
 
     The run notices it, because it reads the lists of all its accounts after each deletion. The exit status is not 0.
     """
@@ -284,10 +295,10 @@ def test_after_a_deletion_that_took_a_key_of_the_other_account_nothing_is_delete
 
 
 def test_cleanup_looks_at_the_other_account_too(tmp_path, monkeypatch):
-    """`cleanup` deletes the keys that a run left, and stops if a deletion also took a key of another account.
+    """The command `cleanup` stops after a deletion that also deleted a key of another account of the profile.
 
-    It notices it (exit status 6), because it reads the list of each account of the profile after a deletion. Without
-    that it would send a second deletion here.
+    `cleanup` deletes the keys that a run left. After each deletion it reads the lists of all accounts of the profile, so
+    it notices that a key is gone, and its exit status is 6. Otherwise it would send a second deletion here.
     """
     service = DeletesAtTheOtherAccountToo()
     options = {"keys": DISPOSABLE_KEYS, "accounts": TWO_ACCOUNTS}
@@ -318,7 +329,7 @@ def test_a_key_that_another_account_of_the_profile_holds_is_not_registered(tmp_p
 
 
 def test_a_conforming_service_with_two_accounts_is_tested_whole(tmp_path):
-    """With two accounts in the profile, too, a run sends many deletions to a service that deletes what it is asked to.
+    """With two accounts in the profile a run sends many deletions, if the service deletes exactly what it is asked to.
 
     At the end both accounts have the keys that they had before. There is no alert, and no requirement fails.
     """
@@ -398,10 +409,10 @@ def test_a_random_key_that_the_customer_makes_meanwhile_stays(tmp_path):
     ("disposable", "new_key_stays"), [(True, False), (False, True)], ids=["disposable", "not disposable"]
 )
 def test_a_random_key_from_two_lists_is_deleted_only_if_disposable(disposable, new_key_stays, tmp_path):
-    """If only the list of keys shows the value of a new RANDOM key, a run deletes it only if the profile says
-    `disposable`: that nobody else registers keys at the account.
+    """If only a list of keys shows the value of a new RANDOM key, a run deletes it only if the profile permits that.
 
-    Otherwise the report lists the key as left. The answer to the registration has no value (Key is null).
+    The profile permits it with `disposable`, which says that nobody else registers keys at the account. Otherwise the
+    report lists the key as left. The answer to the registration does not have the value (Key is null).
     """
     service = HoldsKeysOfACustomer()
     result = run_at_bank(service, tmp_path, keys=[{"type": "RANDOM", "key": "", "disposable": disposable}])
@@ -428,7 +439,10 @@ def test_a_random_key_is_deleted_if_answer_and_list_agree(tmp_path):
 
 @contextmanager
 def _key_left_at_another_address(folder):
-    """A run at address A left a disposable key. The profile then names address B, where a customer has the same key."""
+    """Two services: at the one with address A a run left a disposable key, and at B a customer has the same key.
+
+    Yields an object with both services and addresses, and with the keys for a profile (`keys`).
+    """
     service_a = HoldsKeysOfACustomer()
     service_b = ShowsNumbersInAForm(lambda key: key)
     keys = [{"type": "EMAIL", "key": EMAIL, "disposable": True}]
@@ -457,6 +471,7 @@ def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch):
     """
 
     def clean_up(profile, *options):
+        """The exit status of the command `cleanup` with this profile and these options."""
         monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])  # the command removes it from the environment
         return main(["cleanup", str(profile), "--yes", *options])
 
@@ -482,7 +497,7 @@ def test_a_key_for_a_made_up_account_is_searched_in_the_lists_of_the_profile(mak
     """A key that the suite made up is deleted or listed as left, even if the service registers it at another account.
 
     The run registers such keys at made-up accounts, which nobody has. These services register them at the account of the
-    profile, so the run searches them in the lists of that account at the end. A key with unprintable characters or of
+    profile. So the run looks for them in the lists of that account at the end. A key with unprintable characters or with
     more than 200 characters is listed, and not deleted, because a service could read it as another key.
     """
     service = make()
@@ -535,19 +550,19 @@ def test_a_key_that_no_list_showed_may_be_registered_later(make, reason, tmp_pat
 
 def _was_granted(service, key):
     """True if a registration with the valid token and the type EMAIL named the key, so that it succeeded."""
-    valid_registrations = [
-        request.body
-        for request in service.received
-        if request.method == "POST" and request.header("Authorization") == f"Bearer {service.token}"
-    ]
-    return any(key.encode() in body and b'"EMAIL"' in body for body in valid_registrations)
+    for request in service.received:
+        has_the_token = request.header("Authorization") == f"Bearer {service.token}"
+        is_of_the_key = key.encode() in request.body and b'"EMAIL"' in request.body
+        if request.method == "POST" and has_the_token and is_of_the_key:
+            return True
+    return False
 
 
 def test_nothing_that_is_sent_destroys(tmp_path):
-    """No request has a statement of SQL that changes data, not even to a service that makes keys part of its queries.
+    """No request has a statement of SQL that changes data, such as DELETE.
 
-    A quote and a harmless statement are enough to find that fault. `statements` has the path and the body of each
-    request with a quote; the body is a JSON object.
+    This service has the fault that it puts keys into its SQL as they are. A quote and a harmless statement are enough to
+    find the fault. `statements` of the service has the path and the body (a JSON object) of each request with a quote.
     """
     service = ConcatenatesSql()
     result = run_at_bank(service, tmp_path, ALL_TESTS, allow=[*WITH_FUZZ, "execute", "transfer", "create-pix"])

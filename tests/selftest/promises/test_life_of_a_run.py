@@ -6,20 +6,25 @@ from tests.selftest.proof.trial import CONFORMANCE
 from tests.selftest.shared_runs import PYTEST_OPTIONS
 
 AT_ANY_TIME = {"pytest_internalerror"}
+"""Hooks (functions that pytest calls) that have no fixed time."""
 
 
 class NotesHooks:
-    """A plugin of pytest that notes which hooks of conftest.py pytest calls, in the order of their last calls, because
-    pytest calls some for every test.
+    """A plugin of pytest that notes which hooks of conftest.py pytest calls (`called`), in the order of their last calls.
+
+    pytest calls some hooks for every test, so only the last call of a hook counts.
     """
 
     def __init__(self):
+        """No hook was called yet."""
         self.called = {}
 
     def pytest_configure(self, config):
+        """Ask pytest to call `_note` before each call of a hook."""
         config.pluginmanager.add_hookcall_monitoring(self._note, lambda *ignored: None)
 
     def pytest_sessionstart(self, session):
+        """Keep the plugin of the suite, whose class has the hooks of conftest.py."""
         self.conformance_run = session.config.pluginmanager.get_plugin("conformance-run")
 
     def _note(self, hook_name, hook_impls, arguments):

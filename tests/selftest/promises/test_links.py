@@ -1,4 +1,4 @@
-"""Nothing is written through a symbolic link, nor to a folder that others can write."""
+"""A run writes nothing through a symbolic link, and nothing to a folder in which other users can write."""
 
 import errno
 import os
@@ -16,7 +16,10 @@ ONE_TEST = ("-k", "listAccounts.shape")
 
 @pytest.fixture
 def folder_of_user(tmp_path):
-    """A folder of the user with one file, to which links lead. The test fails if content or mode of either changed."""
+    """A folder of the user with one file, to which the links of a test lead.
+
+    At the end the test fails if the folder or the file changed in any way.
+    """
     folder = tmp_path / "mine"
     folder.mkdir(mode=0o755)
     (folder / "file").write_text("mine")
@@ -29,8 +32,8 @@ def folder_of_user(tmp_path):
     assert [*folder.iterdir()] == [file]
 
 
-def refusal_line(*options):
-    """The one line of a run that ends with exit status 4 before anything is sent."""
+def line_of_refused_run(*options):
+    """Run the suite with these options, which it must refuse with exit status 4. Returns the only line that it prints."""
     result = run_in_this_process(*ONE_TEST, *options)
     assert result.status == 4
     assert result.run is None
@@ -40,16 +43,19 @@ def refusal_line(*options):
 def test_a_file_of_the_report_that_is_a_link_is_replaced(folder_of_user, tmp_path, monkeypatch):
     """A run writes nothing through symbolic links: each file of its report takes the place of the link.
 
-    So does the file of the observed behaviour. Only their owner can read them. The summary of a CI job is not written
-    at all if it is a link: a line says so, with the folder of the report, and the exit status is 3. The fixture
-    `folder_of_user`, to which the links lead, fails if anything in it changed.
+    The same is true of the file of the observed behaviour. Only their owner can read the files. The summary of a CI job
+    is not written at all if it is a link: a line says so, and the exit status is 3. The fixture `folder_of_user`, to
+    which the links lead, fails if anything in it changed.
     """
-    report, record_file = tmp_path / "report", tmp_path / "staging.observed.yaml"
+    report = tmp_path / "report"
     report.mkdir(mode=0o700)
-    files = [record_file, *(report / name for name in (*OUTPUTS, PAGE, SUMS))]
-    for file in files:
-        # a run reads the file of the observed behaviour at its start, and ends if it has other content: its link is dead
-        file.symlink_to(folder_of_user / ("absent" if file is record_file else "file"))
+    files_of_report = [report / name for name in (*OUTPUTS, PAGE, SUMS)]
+    for file in files_of_report:
+        file.symlink_to(folder_of_user / "file")
+    # A run reads the file of the observed behaviour at its start, so this link leads to a file that does not exist.
+    file_of_behaviour = tmp_path / "staging.observed.yaml"
+    file_of_behaviour.symlink_to(folder_of_user / "absent")
+    files = [file_of_behaviour, *files_of_report]
     (tmp_path / "summary").symlink_to(folder_of_user / "file")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
     result = run_with_files(tmp_path, Service, *ONE_TEST, "--accept", allow=["read"])
@@ -71,7 +77,7 @@ def test_a_report_folder_behind_a_link_is_refused(folder_below_the_link, folder_
     """A report folder that is a symbolic link, or is below one, ends the run with a line that names the link."""
     (tmp_path / "link").symlink_to(folder_of_user)
 
-    assert refusal_line(f"--report-dir={tmp_path / 'link' / folder_below_the_link}") == (
+    assert line_of_refused_run(f"--report-dir={tmp_path / 'link' / folder_below_the_link}") == (
         f"ERROR: --report-dir: {tmp_path / 'link'} is a symbolic link; name the folder that it leads to"
     )
 
@@ -84,7 +90,7 @@ def test_a_report_folder_that_others_can_write_is_refused(mode, tmp_path):
     """
     tmp_path.chmod(mode)
 
-    assert refusal_line(f"--report-dir={tmp_path}") == (
+    assert line_of_refused_run(f"--report-dir={tmp_path}") == (
         f"ERROR: --report-dir: {tmp_path} can be written by others; chmod go-w it, or name another folder"
     )
     assert [*tmp_path.iterdir()] == []
@@ -116,6 +122,6 @@ def test_a_cache_of_pytest_behind_a_link_is_refused(name, folder_of_user, tmp_pa
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(folder_of_user / "file" if name else folder_of_user)
 
-    assert refusal_line("--no-report") == (
+    assert line_of_refused_run("--no-report") == (
         f"ERROR: cache_dir: {link} is a symbolic link; delete it, or set -p no:cacheprovider"
     )

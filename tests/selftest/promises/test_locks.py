@@ -1,4 +1,4 @@
-"""A service that locks its callers out after wrong tokens: no code is sent twice, and what to set is said."""
+"""Services that refuse their callers for a while after wrong tokens (a lock): no transaction code is sent twice."""
 
 import pytest
 
@@ -12,13 +12,14 @@ CODES = (CODE, OTHER_CODE, "SBX-CPF-1")
 
 
 class Locks(SocketService):
-    """After every third wrong token it refuses the next request, even with the valid token (a lock).
+    """After every third wrong token it refuses the next request, even with the valid token: a lock.
 
-    Both numbers can be chosen. `number_of_wrong_tokens` is how many wrong tokens arrived. `paths_of_refused_executions`
-    are the paths of executions with the valid token that a lock refused.
+    A test can choose both numbers. `number_of_wrong_tokens` is how many wrong tokens arrived so far.
+    `paths_of_refused_executions` has the paths of the executions with the valid token that a lock refused.
     """
 
     def __init__(self, status, *, wrong_tokens_before_a_lock=3, requests_in_a_lock=1):
+        """`status` is that of an answer while the service is locked. No wrong token has arrived yet."""
         super().__init__()
         self.refusal = response_bytes(Response(status, b"{}", (("Retry-After", "0"),)))
         self.wrong_tokens_before_a_lock = wrong_tokens_before_a_lock
@@ -55,8 +56,9 @@ ENOUGH_REQUESTS = 400
 def test_no_code_is_sent_again_to_a_service_that_locks(status, wrong_tokens_before_a_lock, tmp_path):
     """No transaction code is sent a second time, although the service refuses a request after some wrong tokens.
 
-    Such a refusal (a lock) asks the client to come back later. It hits requests with another wrong token here, so all
-    three codes are executed, and the run leaves nothing out. The first code goes before any wrong token.
+    Such a refusal (a lock) asks the client to come back later. Here a lock only refuses requests with another wrong
+    token, so all three codes are executed, and the run leaves nothing out. The first code is sent before any wrong
+    token.
     """
     with Locks(status, wrong_tokens_before_a_lock=wrong_tokens_before_a_lock) as service:
         manual_run = ManualRun(service, tmp_path, requests=ENOUGH_REQUESTS)
@@ -87,8 +89,8 @@ def test_an_execution_that_a_lock_refuses_is_not_sent_again(tmp_path):
 def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
     """If a service refuses everything after some wrong tokens, the run keeps all codes but the first for a later run.
 
-    The first code goes before any wrong token, and is executed. The journal, which has each code that was sent, has no
-    other one. The run notes that it did not send all executions.
+    The first code is sent before any wrong token, and is executed. The journal (a file with the codes that were sent)
+    has only this code. The run notes that it did not send all executions.
     """
     with Locks(423, requests_in_a_lock=99) as service:
         manual_run = ManualRun(service, tmp_path)

@@ -1,9 +1,12 @@
 """A transaction code moves money at most once in all runs, and only if the profile or the run itself supplied it.
 
-An execution is a request with a code of a prepared transfer; with the valid token it moves the money. Its outcome is
-unknown if no answer tells whether it did. `manual_run` is a run whose requests the test sends one by one.
-`guard.unknown_outcomes` has the numbers of the exchanges with an unknown outcome. `service.executions_with_valid_token` has the codes that
-arrived with the valid token.
+An execution is a request with the code of a prepared transfer. With the valid token it moves the money. Its outcome is
+unknown if no answer tells whether the money moved.
+
+- `manual_run` is a run whose requests the test sends one by one.
+- `guard.unknown_outcomes` has the numbers of the exchanges with an unknown outcome.
+- `service.executions_with_valid_token` has the codes that arrived with the valid token.
+- The journal is a file with the codes that runs sent, each with its outcome.
 """
 
 import re
@@ -101,16 +104,16 @@ def test_an_execution_whose_refusal_breaks_off_has_an_unknown_outcome(service, m
     assert manual_run.executions_of_unknown_outcome == [exchange.number]
 
 
-# services that execute and refuse: the refusal has the result of the execution
 CONTRADICTIONS = (trouble.ExecutesAndAnswers400, trouble.ExecutesAndAnswers409, trouble.ExecutesAndAnswersCode1)
+"""Services that execute a code and answer that it is refused. Nevertheless the answer has the execution result."""
 
 
 @served_by(*CONTRADICTIONS)
 def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_path):
     """After a refusal with an execution result no later run sends the code, because its transfer may be executed.
 
-    --resend-code, which asks to send a code again, is refused for it. That is so before and after a person settled the
-    entry in the journal, which says that the person has looked the outcome up.
+    The option --resend-code, which asks a run to send a code again, is refused, too. That stays so after a person has
+    settled the entry in the journal. (To settle an entry means to say that the outcome was looked up at the bank.)
     """
     profile = profile_of_bank(tmp_path, transactions={"codes": [CODE]})
 
@@ -166,10 +169,16 @@ def test_a_refusal_with_the_status_done_of_the_only_code_has_an_unknown_outcome(
 
 
 def bank_that_contradicts_itself(kind):
-    """A service in this process that executes a code and refuses it, as a service over sockets of CONTRADICTIONS does."""
+    """A service in this process that executes a code and answers that it is refused.
+
+    `kind` is one of CONTRADICTIONS, which do the same over sockets.
+    """
 
     class Contradicts(FakeBank):
+        """The sandbox in memory, with the contradicting answers of that service."""
+
         def execute(self, request):
+            """Execute a code, and answer that it is refused."""
             return kind.contradicting(self.respond(request))
 
     return Contradicts()
@@ -177,10 +186,10 @@ def bank_that_contradicts_itself(kind):
 
 @pytest.mark.parametrize("kind", CONTRADICTIONS)
 def test_the_report_counts_transfers_that_may_have_been_executed(kind, tmp_path):
-    """The report counts an execution that was refused with a result, because its transfer may be executed nevertheless.
+    """The report counts an execution whose refusal has a result, because its transfer may be executed nevertheless.
 
-    An alert for each says that its outcome is unknown. After two unknown outcomes in a row no code is sent, so the third
-    code of the profile is left for the next run. No note advises to send a code again with --resend-code.
+    For each such execution an alert says that its outcome is unknown. After two unknown outcomes in a row no code is
+    sent, so the third code of the profile is left for the next run. No note advises to send a code again.
     """
     profile = profile_of_bank(tmp_path, transactions={"codes": list(CODES)})
     start_journal(profile)
@@ -210,10 +219,11 @@ def test_the_report_counts_transfers_that_may_have_been_executed(kind, tmp_path)
 def test_a_refusal_with_the_status_done_fails_the_requirement_of_the_status(
     kind, is_failure, known_executions, tmp_path
 ):
-    """If a refusal has a result with the status DONE, the requirement that an executed transfer is answered 200 fails.
+    """If a refusal has a result with the status DONE, the requirement that an execution is answered with 200 fails.
 
-    The run prepares its codes itself, so it knows that the first request executed the transfer. If the result is not
-    DONE, nobody knows that, and the requirement does not fail. All other executions have unknown outcomes.
+    The run prepares its codes itself, so no earlier request can have executed the first one. If the status of the result
+    is not DONE, nobody knows whether the transfer was executed, and the requirement does not fail. All other executions
+    have unknown outcomes.
     """
     profile = profile_of_bank(tmp_path, transactions={"prepare": HOW_TO_PREPARE | {"count": 3}})
     run = run_suite_in_memory(bank_that_contradicts_itself(kind), profile, selected="executePix")
@@ -327,6 +337,7 @@ class RefusesExecutionsWith404(FakeBank):
     """Answers each execution with the valid token with 404."""
 
     def execute(self, request):
+        """The answer to an execution: 404. Nothing is executed."""
         return Response(404, b"")
 
 
@@ -352,8 +363,8 @@ def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(profile_of, tr
     profile = profile_of(tmp_path, transactions=transactions)
     if not profile.is_sandbox:
         start_journal(profile)
-    model = run_suite_in_memory(RefusesExecutionsWith404(), profile, "executePix")
-    notes_on_refused_codes = str([note for note in report_notes(model) if "refused" in note])
+    run = run_suite_in_memory(RefusesExecutionsWith404(), profile, "executePix")
+    notes_on_refused_codes = str([note for note in report_notes(run) if "refused" in note])
     question = "did an earlier run execute these codes? transactions.prepare makes new codes for each run"
 
     assert (question in notes_on_refused_codes) is is_asked
@@ -363,9 +374,10 @@ def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(profile_of, tr
 
 
 def requests_let_through(manual_run, service, paths, methods=("GET",)):
-    """Send each method to each path through the door, which checks every request of a run.
+    """Send a request with each method to each path, through the door. The door checks every request of a run.
 
-    Returns those that the door did not refuse, and those that arrived at the service.
+    Returns the pairs of method and path that the door did not refuse, and the requests that arrived at the service. The
+    list is empty if the door refused everything.
     """
     let_through = []
     for method, path in product(methods, paths):
@@ -414,9 +426,9 @@ def test_permission_is_decided_on_the_final_path(missing_permission, method, pat
 
 
 def test_a_token_that_can_be_restored_needs_fuzz(service, tmp_path):
-    """A wrong token that is made from the valid one, and shows most of it, is not sent without the permission `fuzz`.
+    """A wrong token from which the valid token can be restored is not sent without the permission `fuzz`.
 
-    Whoever sees it could guess the valid token.
+    Such a wrong token is made from the valid one. A service may write it to a log, where somebody could read it.
     """
     manual_run = ManualRun(service, tmp_path, allow=ALL_PERMISSIONS - {"fuzz"})
     any_restorable_form = min(RESTORABLE_FORMS)
@@ -426,12 +438,17 @@ def test_a_token_that_can_be_restored_needs_fuzz(service, tmp_path):
 
 
 def permissions_used_by_run(bank, profile):
-    """The permissions of the operations that a whole run reached. It must end without an error of the suite."""
-    model = run_suite_in_memory(bank, profile)
-    assert result_of_run(model).verdict in ("partial", "incomplete")
-    assert not model.errors
-    names = set().union(*(operations_reached(request.method, request.path) for request in bank.received))
-    return {operations()[name].permission for name in names}
+    """The permissions of the operations to which a whole run with this profile sent requests, such as {"read"}.
+
+    The run must end without an error of the suite.
+    """
+    run = run_suite_in_memory(bank, profile)
+    assert result_of_run(run).verdict in ("partial", "incomplete")
+    assert not run.errors
+    names_of_operations = set()
+    for request in bank.received:
+        names_of_operations |= operations_reached(request.method, request.path)
+    return {operations()[name].permission for name in names_of_operations}
 
 
 @pytest.mark.parametrize("permission", sorted(ALL_PERMISSIONS - {"fuzz"}))
@@ -461,7 +478,7 @@ def test_with_fuzz_alone_a_run_reaches_no_operation(tmp_path):
     ids=["with codes in the profile", "without"],
 )
 def test_with_a_wrong_token_at_most_one_code_is_sent(codes, codes_sent, number_of_preparations, service, tmp_path):
-    """If the token of the profile is wrong, the first 401 ends the executions of a run: it sends no further code.
+    """If the token of the profile is wrong, a run sends no further code after the first 401.
 
     It prepares no transfer then, either. If the profile has no codes, the first preparation of a transfer gets the 401.
     """
@@ -475,9 +492,9 @@ def test_with_a_wrong_token_at_most_one_code_is_sent(codes, codes_sent, number_o
 
 @served_by(trouble.RefusesEveryExecution, trouble.RefusesEveryExecutionIn200)
 def test_executions_end_with_the_second_401(service, manual_run):
-    """After a 401 to an execution no code is sent until the service accepts a new token, and after a second 401 none.
+    """After a 401 to an execution no code is sent until the service accepts a new token. A second 401 ends all executions.
 
-    A new token counts as accepted once a read succeeds with it; the suite sends that read itself before the execution.
+    A new token counts as accepted once a read succeeds with it. The suite itself sends that read before the execution.
     This service answers 401 to each execution, and accepts its token for reads.
     """
 
@@ -513,19 +530,20 @@ def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(status, tmp_path):
     bank = FakeBank()
 
     def execute_without_saying_so(request):
+        """Execute a code, and answer with the status alone; None, which drops the connection, without a status."""
         bank.respond(request)
         return Response(status, b"") if status else None
 
     bank.execute = execute_without_saying_so
     profile = profile_of_bank(tmp_path, transactions={"codes": list(CODES)})
     start_journal(profile)
-    model = run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS)
+    run = run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS)
     codes_sent = {code for code, _ in real_codes_received(bank)}
-    first_note, second_note, *other_notes = report_notes(model)
+    first_note, second_note, *other_notes = report_notes(run)
 
     assert bank.executions_with_valid_token == [CODE, OTHER_CODE]
     assert codes_sent == {CODE, OTHER_CODE}
-    assert model.executions == 2
+    assert run.executions == 2
     assert first_note.startswith("OUTCOME UNKNOWN of exchange ")
     assert second_note.startswith("OUTCOME UNKNOWN of exchange ")
     assert "OUTCOME UNKNOWN" not in str(other_notes)
@@ -565,21 +583,21 @@ def test_an_execution_without_a_token_counts_against_limits_executions(service, 
 
 
 def test_only_executed_codes_count_against_limits_executions(tmp_path):
-    """Only executions of this run count against limits.executions: with a limit of 1, each of three runs executes the
-    next of three codes.
+    """Only codes that a run itself executes count against its limits.executions.
 
-    Requests with a code and a wrong token do not count, and neither do codes that earlier runs executed. A note says how
-    many codes are left out; the last run leaves out none.
+    With a limit of 1, each of three runs executes the next one of three codes. Requests with a code and a wrong token do
+    not count, and neither do codes that earlier runs executed. A note says how many codes a run leaves out. The last run
+    leaves out none.
     """
     profile = profile_of_bank(tmp_path, transactions={"codes": list(CODES)}, limits={"executions": 1, "requests": 400})
     start_journal(profile)
     bank = FakeBank()
-    models = [run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS) for _ in CODES]
-    notes_on_codes_left_out = [note for model in models for note in report_notes(model) if "leaves out" in note]
+    runs = [run_suite_in_memory(bank, profile, selected=ONLY_EXECUTIONS) for _ in CODES]
+    notes_on_codes_left_out = [note for run in runs for note in report_notes(run) if "leaves out" in note]
     wrong_tokens_received = len(real_codes_received(bank)) - len(bank.executions_with_valid_token)
 
     assert bank.executions_with_valid_token == list(CODES)
-    assert [model.executions for model in models] == [1, 1, 1]
+    assert [run.executions for run in runs] == [1, 1, 1]
     assert wrong_tokens_received > 3
     assert notes_on_codes_left_out == [
         "limits.executions (1) leaves out 2 of 3 transaction codes: not all requests to executePix were sent",
@@ -591,19 +609,23 @@ def test_only_executed_codes_count_against_limits_executions(tmp_path):
 
 
 def run_that_prepares(bank, folder, only=ONLY_EXECUTIONS, **changes):
-    """Run the suite with a profile that prepares a transfer. `changes` are those of transactions.prepare.
+    """Run the suite with a profile that prepares a transfer.
 
-    Returns the notes of the report, and its lines about transfers that were not executed.
+    Returns two lists: the notes of the report, and its lines about transfers that were not executed. `only` is an
+    expression of -k. `changes` are changes of transactions.prepare in the profile.
     """
     transactions = {"prepare": HOW_TO_PREPARE | changes}
-    model = run_suite_in_memory(bank, profile_of_bank(folder, transactions=transactions, requests=None), selected=only)
-    return report_notes(model), [*map(str, model.transfers_not_executed)]
+    profile = profile_of_bank(folder, transactions=transactions, requests=None)
+    run = run_suite_in_memory(bank, profile, selected=only)
+    lines_about_transfers = [str(line) for line in run.transfers_not_executed]
+    return report_notes(run), lines_about_transfers
 
 
 class Declines(FakeBank):
     """Declines instead of refusing: it answers 200 and code 0, and says `Success: "false"` in the data."""
 
     def refusal(self, refusal):
+        """The answer to any request that the sandbox refuses: a success whose member Success is "false"."""
         return self.render(200, self.envelope(None, {"Success": "false", "Message": ""}))
 
 
@@ -614,8 +636,8 @@ def test_transfers_that_were_perhaps_declined_are_counted(tmp_path):
     the bank, and wait for its execution.
     """
     profile = profile_of_sandbox(tmp_path, allow=["read", "transfer", "fuzz"])
-    model = run_suite_in_memory(Declines(), profile, selected="transferInternal")
-    [line_of_declined] = [str(line) for line in model.not_cleaned_up_in_words if "Success" in str(line)]
+    run = run_suite_in_memory(Declines(), profile, selected="transferInternal")
+    [line_of_declined] = [str(line) for line in run.not_cleaned_up_in_words if "Success" in str(line)]
 
     assert re.match(
         r"\d+ transfers \(exchanges \d+, \d+, \d+ and \d+ more\), each not executed: the answer", line_of_declined
@@ -644,6 +666,7 @@ class AnswersCreatePixWithoutData(FakeBank):
     """Answers createPix, which prepares a transfer, with 200 and the code 200, and without data."""
 
     def finish(self, request, operation, response):
+        """The answer of the sandbox, or an answer without data to createPix."""
         return Response(200, b'{"code": 200}') if operation == "createPix" else response
 
 
@@ -654,12 +677,12 @@ def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
     requirement of executePix says how the service answered.
     """
     profile = profile_of_bank(tmp_path, transactions={"prepare": HOW_TO_PREPARE})
-    model = run_suite_in_memory(AnswersCreatePixWithoutData(), profile, selected="executePix.json")
-    messages = [str(result.message) for _, result in result_of_run(model).results if result.message]
+    run = run_suite_in_memory(AnswersCreatePixWithoutData(), profile, selected="executePix.json")
+    messages = [str(result.message) for _, result in result_of_run(run).results if result.message]
     first_message, *_ = messages
 
     assert "no transfer was prepared: 200 with code 200, not 0" in first_message
-    assert "code_at" not in str(report_notes(model))
+    assert "code_at" not in str(report_notes(run))
 
 
 def test_nothing_is_listed_as_left_on_the_embedded_sandbox():

@@ -1,4 +1,8 @@
-"""Which codes are offered with wrong tokens before their execution, in which order codes go, and what goes with them."""
+"""Transaction codes and wrong tokens: in which order codes are sent, and which of them first with wrong tokens.
+
+To offer a code is to send it without a token, and with wrong tokens, before it is executed with the valid token. So the
+run sees whether the service executes it for anybody.
+"""
 
 import threading
 import time
@@ -29,16 +33,19 @@ from tests.selftest.services.signed import SignsItsToken
 
 CODES = ("SBX-PHONE-1", "SBX-EMAIL-1", "SBX-CPF-1", "SBX-RANDOM-1", "SBX-CNPJ-1")
 FUZZ, NO_FUZZ = sorted(ALL_PERMISSIONS), sorted(ALL_PERMISSIONS - {"fuzz"})
+"""Permissions of a profile: with `fuzz` a run may send invalid requests, too."""
 DOCUMENTED = ("executePix", "registerPixKey")
+"""The operations that need the token by the interface document."""
 
 
 class ExecutesAndRefuses(FakeBank):
     """Executes a code for whatever request names it, and refuses the request unless it has the valid token."""
 
     def authorize(self, request, operation):
-        """Anybody may."""
+        """Check nothing: anybody may send a request."""
 
     def finish(self, request, operation, response):
+        """The answer of the sandbox, or 401 without the valid token. The code was executed in any case."""
         return response if self.has_valid_token(request) else self.refusal(Refusal(401, "No."))
 
 
@@ -50,6 +57,7 @@ class Overlapping(SocketService):
     """
 
     def __init__(self):
+        """No request is open yet."""
         super().__init__()
         self.open_groups = []
         self.executions_with_simultaneous_requests = []
@@ -77,15 +85,19 @@ class Overlapping(SocketService):
 
 
 def profile_with(folder, codes=(), allow=FUZZ, wrong_tokens=20, **changes):
-    """A profile of a target that is no sandbox, unless `changes` say so, with these codes and this limit of wrong
-    tokens.
+    """A profile with these codes, these permissions (`allow`) and this limit of wrong tokens.
+
+    Its target is no sandbox (a service without real money), unless `changes` say that it is one.
     """
     limits = {"executions": 12, "requests": 3000, "wrong_tokens": wrong_tokens}
     return profile_of_bank(folder, transactions={"codes": list(codes)}, limits=limits, allow=allow, **changes)
 
 
 def log_of_executions(service, folder, codes, **changes):
-    """The log of what a run sends to the execution, without the tests."""
+    """Send all executions of a run with these codes, without calling tests, and return the log: requests with answers.
+
+    `changes` are those of the profile.
+    """
     profile = profile_with(folder, codes, **changes)
     limits = {"wrong_tokens": profile.limits.wrong_tokens, "requests": 2000, "executions": 12}
     manual_run = ManualRun(
@@ -95,9 +107,9 @@ def log_of_executions(service, folder, codes, **changes):
 
 
 def offers_by_code(service):
-    """The credentials with which each code was sent before it was sent with the valid token. "" stands for no token.
+    """By code, the credentials with which it was sent before it was sent with the valid token. "" means no token.
 
-    Each code must have been sent once with the valid token, and all but the first code never again afterwards.
+    Each code must have been sent once with the valid token. Only the first code may have been sent again afterwards.
     """
     valid = f"Bearer {service.sandbox.token}"
     credentials_by_code = {}
@@ -108,7 +120,8 @@ def offers_by_code(service):
         assert credentials.count(valid) == 1
         place_of_execution = credentials.index(valid)
         is_sent_again = place_of_execution < len(credentials) - 1
-        assert number == 1 or not is_sent_again
+        is_first_code = number == 1
+        assert is_first_code or not is_sent_again
         offers[code] = credentials[:place_of_execution]
     return offers
 
@@ -139,12 +152,16 @@ FIRST, SECOND, THIRD, FOURTH, FIFTH = CODES
 def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
     codes, offered_codes, limit_of_wrong_tokens, wrong_tokens_are_offered, allow, service, tmp_path
 ):
-    """The first code is executed at once, unless it is the only one. The second code, and every code after the third, is
-    offered before its execution. The third is not offered, because it is executed beside another request.
+    """The first code is executed at once, and the second code is offered before its execution.
 
-    To offer a code is to send it without a token, and with wrong tokens as far as limits.wrong_tokens permits. A limit of
-    3 permits none: these wrong tokens go with the first code after its execution, and with made-up codes. Each code is
-    executed once, in their order. That is so with the permission `fuzz`, for invalid requests, and without it.
+    To offer a code is to send it without a token, and with wrong tokens as far as limits.wrong_tokens permits. With a
+    limit of 3, all wrong tokens are needed for the first code after its execution, and for made-up codes.
+
+    - A single code is offered, too.
+    - The third code is not offered, because it is executed beside another request.
+    - Each later code is offered.
+
+    All codes are executed once, in their order, with the permission `fuzz` (for invalid requests) and without it.
     """
     log_of_executions(service, tmp_path, codes, allow=allow, wrong_tokens=limit_of_wrong_tokens)
     credentials_before_execution = offers_by_code(service)
@@ -169,8 +186,9 @@ def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
 def test_the_first_code_is_sent_without_a_token_after_its_execution(
     codes, limit_of_wrong_tokens, allow, service, tmp_path
 ):
-    """The first code is sent again after its execution, and without the valid token, because a cache may give its result
-    to anybody.
+    """The first code is sent again after its execution, without the valid token.
+
+    So the run sees whether a cache of the service gives the result to anybody.
     """
     log_of_executions(service, tmp_path, codes, allow=allow, wrong_tokens=limit_of_wrong_tokens)
     credentials_of_first_code = [credential for code, credential in real_codes_received(service) if code == FIRST]
@@ -221,7 +239,7 @@ def test_only_the_third_execution_runs_beside_another_request(overlapping_servic
     "overlapping_service", [A_BANK, A_BANK_WITHOUT_READS], ids=["a bank", "a bank without reads"], indirect=True
 )
 def test_two_real_codes_are_never_sent_at_the_same_time(overlapping_service):
-    """At a bank a request with a code of the profile never overlaps with another such request, whatever their tokens are.
+    """Outside a sandbox two requests with codes of the profile are never sent at the same time, with whatever token.
 
     The request beside the third execution may be an execution of a made-up code, but not with the valid token.
     """
@@ -241,8 +259,7 @@ def test_two_real_codes_are_never_sent_at_the_same_time(overlapping_service):
 
 @pytest.mark.parametrize("codes", [CODES[:1], CODES[:3]], ids=["one code", "three codes"])
 def test_a_note_says_that_a_refused_request_executed_its_code(codes, tmp_path):
-    """If a code is refused with the valid token after it went with wrong tokens, a note says that one of these perhaps
-    executed it.
+    """If a code is refused after it was sent with wrong tokens, a note says that a wrong token perhaps spent the code.
 
     This service executes a code with any token, and refuses every request without the valid token.
     """
@@ -254,39 +271,43 @@ def test_a_note_says_that_a_refused_request_executed_its_code(codes, tmp_path):
     assert "perhaps spent by a wrong token" in note_on_refused_codes
 
 
-# -- the limit, and what leaves in a refused credential ----------------------------------------------------------------
+# -- the limit, and which wrong tokens are sent ------------------------------------------------------------------------
 
 
 def operations_of(request):
-    """The operations that a request reaches."""
+    """The operations that a server may run for a request, such as {"executePix"}."""
     return operations_reached(request.method, request.path)
 
 
 @dataclass(frozen=True)
 class RunWithWrongTokens:
-    """A whole run at a bank, with generated requests. `refused` are the requests without the valid token."""
+    """A whole run, with generated requests, against a service that is no sandbox."""
 
     limit: int
+    """limits.wrong_tokens of the profile."""
     service: FakeBank
-    model: Any
+    record: Any
+    """The record of the run (`Run`)."""
 
     @property
     def refused(self):
+        """The requests without the valid token."""
         return [request for request in self.service.received if not self.service.has_valid_token(request)]
 
     @property
     def with_wrong_token(self):
+        """The requests with a wrong token."""
         return [request for request in self.refused if request.header("Authorization")]
 
 
 def run_with_wrong_tokens(service, folder, allow, limit):
-    """A run with three codes and this limit of wrong tokens, about the operations that get wrong tokens."""
+    """Run the tests of the operations that get wrong tokens, with three codes and this limit of wrong tokens."""
     profile = profile_with(folder, CODES[:3], allow=allow, wrong_tokens=limit)
     start_journal(profile)
     selected = "executePix or registerPixKey or listAccounts or deletePixKey"
-    model = run_suite_in_memory(service, profile, selected, tests=ALL_TESTS)
-    assert result_of_run(model).verdict.exit_status == 0
-    return RunWithWrongTokens(limit, service, model)
+    record = run_suite_in_memory(service, profile, selected, tests=ALL_TESTS)
+    assert result_of_run(record).verdict.exit_status == 0
+    return RunWithWrongTokens(limit, service, record)
 
 
 def bank_with_a_signed_token():
@@ -331,7 +352,7 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens(run):
     for request in run.with_wrong_token:
         by_operation = with_made_up_identifiers if "/pixconf-" in request.path else with_real_identifiers
         by_operation.update(operations_of(request))
-    messages = {requirement.id: str(result.message) for requirement, result in result_of_run(run.model).results}
+    messages = {requirement.id: str(result.message) for requirement, result in result_of_run(run.record).results}
 
     assert [name for name in DOCUMENTED if with_real_identifiers[name] > run.limit] == []
     assert [name for name in DOCUMENTED if with_made_up_identifiers[name] > 2 * run.limit] == []
@@ -344,14 +365,14 @@ def test_with_a_limit_of_0_no_wrong_token_is_sent(run_with_none):
 
 
 def test_no_registration_without_the_valid_token_names_a_key_of_the_profile(run):
-    """At a bank each registration without the valid token names a key that the suite made up (`pixconf-…`)."""
+    """Outside a sandbox each registration without the valid token names a key that the suite made up (`pixconf-…`)."""
     bodies = [request.body for request in run.refused if "registerPixKey" in operations_of(request)]
 
     assert [body for body in bodies if b"pixconf-" not in body] == []
 
 
 def test_without_fuzz_no_wrong_token_shows_a_part_of_the_valid_one(run_without_fuzz):
-    """Without the permission `fuzz` a run sends only forms of a wrong token from which the valid one cannot be restored."""
+    """Without the permission `fuzz` a run sends no wrong token from which the valid token could be restored."""
     token = run_without_fuzz.service.token
     harmless_tokens = {str(authorization(form.name, token)).split(" ")[-1] for form in FORMS if not form.restorable}
     # of a header such as "Authorization: bearer", without a token, the last word is the scheme itself
@@ -374,8 +395,8 @@ def test_a_real_code_is_offered_at_most_as_often_as_the_limit_says(
 ):
     """Codes and accounts of the profile are sent without the valid token at most as often as limits.wrong_tokens says.
 
-    Requests without any token count, too, except for one for each code, and one for each key type. At a bank a run sends
-    keys of a single type without a token, on a sandbox keys of all five types.
+    Requests without any token count, too, except for one for each code and one for each key type. Outside a sandbox a
+    run registers keys of a single type without a token, and on a sandbox keys of all five types.
     """
     bank = FakeBank()
     profile = profile_with(tmp_path, CODES[:3], wrong_tokens=limit, sandbox=sandbox)

@@ -24,9 +24,10 @@ class AsksNobody(Service):
     """The sandbox without a check of the token. Its execution result has seven of the fifteen documented fields."""
 
     def authorize(self, request, operation):
-        """Anybody may."""
+        """Check nothing: anybody may send a request."""
 
     def execution_result(self, transfer):
+        """The execution result: seven fields, whatever the transfer is."""
         return SEVEN_FIELDS
 
 
@@ -34,6 +35,7 @@ class MocksEverything(AsksNobody):
     """A mock server: it gives everybody the same answers, which hold two of the documented fields."""
 
     def perform(self, operation, request, parameter):
+        """The data of the answer: two fields for an execution, one for a registration, and else none."""
         return {"executePix": TWO_FIELDS, "registerPixKey": {"Success": "received"}}.get(operation, {})
 
 
@@ -41,6 +43,7 @@ class ServesNobody(Service):
     """A mock server that never executes nor registers anything, and refuses everybody alike."""
 
     def respond(self, request):
+        """The answer to any request: an error with status 200."""
         return self.render(200, self.envelope(None, {"error": "The scenario is not configured."}, 44304))
 
 
@@ -48,14 +51,15 @@ class AcceptsWithoutSuccess(Service):
     """The sandbox, which answers a wrong token with 200 and an empty envelope, and does nothing then."""
 
     def refusal(self, refusal):
+        """The answer to a refused request: 200 and an empty envelope for a refused token."""
         return self.render(200, self.envelope(None, {})) if refusal.status == 401 else super().refusal(refusal)
 
 
 def test_an_execution_without_a_token_is_found_although_half_of_its_result_is_missing():
-    """The requirement of the token fails if a service executes without a token, even if it answers with half of a result.
+    """The requirement of the token fails if a service executes without a token, even if half of the result is missing.
 
-    This service checks no token, and answers with seven of the fifteen documented fields. The same requirement of a
-    registration fails, too.
+    This service checks no token, and answers with seven of the fifteen documented fields. The requirement that
+    registrations need a token fails, too.
     """
     trial = try_in_memory(AsksNobody(), ids=BOTH_TOKEN_REQUIREMENTS)
 
@@ -77,6 +81,7 @@ class MocksWithOtherValues(AsksNobody):
     """A dynamic mock server: it gives everybody two of the documented fields, each time with other values."""
 
     def perform(self, operation, request, parameter):
+        """The data of the answer, with random values each time."""
         if operation == "registerPixKey":
             return {"Success": secrets.token_hex(8)}
         return {"id": "".join(secrets.choice("abcxyz") for _ in range(9)), "value": secrets.randbelow(10**6) / 7}
@@ -114,7 +119,7 @@ class DeclinesWithTheSameShape(Service):
 
 
 def test_a_refusal_with_the_members_of_a_success_is_a_refusal():
-    """An answer with the members of a success is a refusal if the `code` of its envelope, or Success, says so.
+    """An answer with the members of a success is a refusal if its `code` is not 0, or if its Success is "false".
 
     This service refuses wrong tokens in that way, so both requirements pass.
     """
@@ -171,10 +176,12 @@ class AnswersWithAText(TellsAnybody):
     """Answers an execution without a valid token with this status and text, and executes nothing."""
 
     def __init__(self, status, text, media_type="text/plain"):
+        """The three parameters are those of the answer to an execution without a valid token."""
         super().__init__()
         self.text_answer = Response(status, text, (("Content-Type", media_type),))
 
     def respond(self, request):
+        """The answer of the sandbox, or the text for an execution without a valid token."""
         is_execution = request.path.startswith("/v1/execute/")
         has_valid_token = request.header("Authorization") == f"Bearer {self.token}"
         if is_execution and not has_valid_token:
@@ -225,7 +232,7 @@ PARTS_OF_A_RESULT = {
 def test_a_part_of_the_result_without_a_token_fails(part):
     """The requirement of the token fails if a service shows a part of the execution result to a request without a token.
 
-    Whoever names a code then learns something about its transfer, although the transfer is not executed.
+    A person without a token then learns something about the transfer of a code, although it is not executed.
     """
     service = TellsAnybody()
     service.PART = part

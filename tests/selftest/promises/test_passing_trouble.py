@@ -1,6 +1,6 @@
-"""Trouble that passes: a 503 of a gateway, an outage, a service that ends, and a dropped connection.
+"""Trouble that is over soon: a 503 of a gateway, an outage, a service that ends, and a dropped connection.
 
-A requirement does not fail because of them, and a message names them as the reason why something was not tested. A
+No requirement fails because of such trouble, and a message names it as the reason why something was not tested. A
 request is dropped if the service closes its connection without an answer.
 """
 
@@ -31,6 +31,7 @@ class NotReady(Service):
     """
 
     def __init__(self, path, times):
+        """`path` is how the paths begin, and `times` the number of requests that get 503."""
         super().__init__()
         self.path = path
         self.times = times
@@ -45,7 +46,7 @@ class NotReady(Service):
         return super().respond(request)
 
 
-BY_A_GATEWAY = "1 of the answers are those of a gateway (502, 503, 504): what the service did is not seen"
+NOTE_ON_A_GATEWAY = "1 of the answers are those of a gateway (502, 503, 504): what the service did is not seen"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_after_a_503_to_a_transfer_an_empty_body_shows_the_endpoint(path, operat
 
     assert trial.exit_status == 0
     assert (len(bodies), number_of_empty_objects) == (2, 1)
-    assert str(trial.notes[-1]) == BY_A_GATEWAY
+    assert str(trial.notes[-1]) == NOTE_ON_A_GATEWAY
 
 
 class IsDown(SocketService):
@@ -73,6 +74,7 @@ class IsDown(SocketService):
     SECONDS = 9.0
 
     def __init__(self):
+        """The service is not down yet."""
         super().__init__()
         self.is_up_again = threading.Event()
         self.timer = threading.Timer(self.SECONDS, self.is_up_again.set)
@@ -179,6 +181,7 @@ def test_the_note_about_refused_codes_gives_the_answer(response, answer_in_words
         """Answers each execution with the valid token with this response."""
 
         def answer(self, connection, request):
+            """Send the answer of the sandbox, or the refusal to an execution with the valid token."""
             is_execution = has_real_code(request.path) and self.has_valid_token(request)
             connection.sendall(response_bytes(response if is_execution else self.sandbox.respond(request)))
 
@@ -202,12 +205,15 @@ def test_no_note_asks_about_earlier_runs_if_prepared_codes_are_refused_too(tmp_p
     """
 
     class RefusesAll(FakeBank):
+        """Refuses every execution with the valid token."""
+
         def execute(self, request):
+            """The answer to an execution: 400. Nothing is executed."""
             return Response(400, b'{"code": 3, "data": {}}', (("Content-Type", "application/json"),))
 
     transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE | {"count": 3}}
     result = result_in_memory(RefusesAll(), tmp_path, selected="executePix", transactions=transactions)
-    note = next(note for note in result.document["notes"] if "transaction codes were refused" in note)
+    [note] = [note for note in result.document["notes"] if "transaction codes were refused" in note]
     messages = result.messages_with_verdict("not-exercised")
 
     assert re.fullmatch(r"(\d+) of \1 transaction codes were refused: 400 with code 3", note)
@@ -257,10 +263,10 @@ NO_CONNECTION = unanswered(FailureKind.NO_CONNECTION, "listEntries")
     ids=["then answered", "then dropped again"],
 )
 def test_a_drop_beside_other_requests_is_a_finding_if_the_request_is_dropped_alone_too(second_answer, conclusion):
-    """A request that was dropped beside other requests is sent again alone. Only if it is dropped again, the requirement
-    that requests are answered fails.
+    """If a request was dropped beside other requests, it is sent again alone. If it is dropped again, a requirement fails.
 
-    A request is dropped if the connection is closed without an answer. A service may allow one connection at a time.
+    It is the requirement that requests are answered. A request is dropped if the connection is closed without an answer.
+    A single drop beside other requests is no fault, because a service may allow one connection at a time.
     """
     drop_alone = replace(DROPPED, number=0)
     drop_beside_two_requests = replace(DROPPED, number=1, beside=2)
@@ -315,11 +321,11 @@ def test_three_drops_with_answers_in_between_are_a_finding(numbers_of_dropped_re
     ids=["no connection", "no connection, then an answer", "dropped"],
 )
 def test_a_drop_before_all_connections_are_refused_is_inconclusive(later_exchanges, conclusion):
-    """If no request after a dropped one gets a connection, nobody can judge the drop: somebody may have stopped the
-    service.
+    """If no request after a dropped one gets a connection, nobody can judge the dropped one.
 
-    A request is dropped if the connection is closed without an answer. If a later request arrives at the service, it
-    still runs. Then the requirement holds, because the dropped request is answered when it is sent again.
+    A request is dropped if the connection is closed without an answer. Perhaps somebody stopped the service. But if a
+    later request arrives at the service, it still runs. Then the requirement holds, because the dropped request is
+    answered when it is sent again.
     """
     before = replace(ANSWERED, number=1, started=0.0)
     drop = replace(DROPPED, number=2, valid=False, started=1.0, elapsed_s=1.0)
@@ -345,10 +351,12 @@ class EndsAtAKeyOfNull(SocketService):
     """
 
     def __init__(self):
+        """No connection is open yet."""
         super().__init__()
         self.connections = set()
 
     def is_ready_to_read(self, connection):
+        """Note the connection, and return True, so that the service reads the next request from it."""
         self.connections.add(connection)
         return True
 
@@ -375,6 +383,7 @@ class IsStartedAgain(EndsAtAKeyOfNull):
     AFTER_S = 0.2
 
     def __init__(self):
+        """Keep the address, at which the service is started again."""
         super().__init__()
         self.address = self._listener.getsockname()
 
@@ -393,7 +402,10 @@ class IsStartedAgain(EndsAtAKeyOfNull):
 
 
 def result_and_registrations_of_null(make, folder):
-    """The result of a run against this service, and the registrations of null that arrived."""
+    """Run a few tests against a service of this class. Returns the result, and the registrations of null that arrived.
+
+    A registration of null is one with `"pixKey": null`.
+    """
     with make() as service:
         result = run_suite(
             write_profile(folder, service.base_url), "-k", "registerPixKey.connection or listAccounts.json"

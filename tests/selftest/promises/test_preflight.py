@@ -1,4 +1,7 @@
-"""What is wrong with the set-up is said first, in one line with what to do, and no row fails for it."""
+"""If something is wrong with the set-up, such as the token, the first note says so, and no requirement fails for it.
+
+The preflight is the check before a run: a few requests that find out whether the service can be reached.
+"""
 
 import socket
 from dataclasses import replace
@@ -47,10 +50,12 @@ class BreaksOneOperation(SocketService):
     """
 
     def __init__(self, operation="listAccounts"):
+        """`operation` is the one whose requests are broken off."""
         super().__init__()
         self.path_of_operation = PATHS[operation]
 
     def answer(self, connection, request):
+        """Send the answer of the sandbox, or break the request off."""
         if self.is_broken(request):
             self.break_off(connection)
         else:
@@ -67,6 +72,7 @@ class DropsOneOperation(BreaksOneOperation):
     """Resets the connection of requests to the operation."""
 
     def break_off(self, connection):
+        """Reset the connection."""
         reset_connection(connection)
 
 
@@ -74,6 +80,7 @@ class HangsInOneOperation(BreaksOneOperation):
     """Never answers a request to the operation."""
 
     def break_off(self, connection):
+        """Wait without an answer until the test stops the service."""
         self._stopped.wait()
 
 
@@ -81,6 +88,7 @@ class AnswersNoHttp(BreaksOneOperation):
     """Answers a request to the operation with something that is not HTTP."""
 
     def break_off(self, connection):
+        """Send bytes that are no HTTP, and close the connection."""
         connection.sendall(b"garbage\r\n\r\n")
         connection.shutdown(socket.SHUT_RDWR)
 
@@ -89,6 +97,7 @@ class AnswersTheExecutionAlone(SocketService):
     """Answers only executions."""
 
     def answer(self, connection, request):
+        """Send the answer of the sandbox to an execution. Reset the connection of any other request."""
         if request.path.startswith("/v1/execute/"):
             super().answer(connection, request)
         else:
@@ -96,12 +105,13 @@ class AnswersTheExecutionAlone(SocketService):
 
 
 class RefusesTheToken(Service):
-    """Refuses the valid token, except for requests with these numbers. They begin with 0.
+    """Refuses the valid token, except for requests with certain numbers. The first request has the number 0.
 
     `answer_to_refused` is the answer to a request whose token is refused.
     """
 
     def __init__(self, answer_to_refused, numbers_of_accepted_requests):
+        """`numbers_of_accepted_requests` has the numbers of the requests whose token is accepted."""
         super().__init__()
         self.answer_to_refused = answer_to_refused
         self.numbers_of_accepted_requests = numbers_of_accepted_requests
@@ -116,6 +126,7 @@ class RefusesTheToken(Service):
         return super().respond(request)
 
     def finish(self, request, operation, response):
+        """The answer of the sandbox. A 401 is replaced by `answer_to_refused`."""
         return self.answer_to_refused if response.status == 401 else response
 
 
@@ -181,7 +192,7 @@ def verdicts_of(operation, result):
 
 
 def verdicts_of_others(operation, result):
-    """The different verdicts of the requirements of all other operations."""
+    """The verdicts that the requirements of all other operations have, each once."""
     return {row["verdict"] for row in result.document["requirements"] if not row["id"].startswith(operation)}
 
 
@@ -278,10 +289,9 @@ def test_one_read_that_stops_answering_does_not_end_the_run(tmp_path):
 
 
 def test_a_fault_of_the_set_up_is_said_first():
-    """If a gateway refuses the client certificate, the first note says which settings to check, and no requirement
-    fails.
+    """If a gateway refuses the client certificate, the first note says which settings to check.
 
-    The gateway refuses every path alike, so its answers say nothing about the service.
+    No requirement fails. The gateway refuses every path alike, so its answers say nothing about the service.
     """
     service = Service()
     service.respond = lambda request: NO_CERTIFICATE
@@ -316,6 +326,7 @@ class ExpiresAfter(FakeBank):
     """Its token expires after so many requests: all later ones get 401. `refused` are the later requests."""
 
     def __init__(self, number_of_requests):
+        """`number_of_requests` is the number of requests after which the token expires."""
         super().__init__()
         self.number_of_requests = number_of_requests
 
@@ -335,13 +346,13 @@ class ExpiresAfter(FakeBank):
 def test_soon_after_a_token_expired_nothing_is_sent(requests_before, tmp_path):
     """Once reads were refused three times with a token that was accepted before, a run sends nothing more.
 
-    So its last three requests are such reads. A few requests that write go with the expired token before, because a run
-    checks the token after each valid request that is refused, and after five invalid ones. What was tested before keeps
-    its verdict, and no verdict rests on a refused request.
+    So its last three requests are such reads. Before them, it sends at most five requests that write with the expired
+    token, because it checks the token after each valid request that is refused, and after five invalid ones. Verdicts
+    from before stay as they are, and no verdict cites a refused request.
     """
     service = ExpiresAfter(requests_before)
-    model = run_suite_in_memory(service, profile_of_bank(tmp_path), tests=ALL_TESTS)
-    result = result_of_run(model)
+    run = run_suite_in_memory(service, profile_of_bank(tmp_path), tests=ALL_TESTS)
+    result = result_of_run(run)
     judged = [row for _, row in result.results if row.verdict in TESTED]
     exchanges_of_verdicts = [number for row in judged for number in row.exchanges]
     reasons = {str(row.why).split(" (")[0] for _, row in result.results if row.verdict == Verdict.NOT_EXERCISED}
@@ -372,6 +383,7 @@ class AcceptsTheTokenOnlyFor(FakeBank):
     """Accepts the token for these operations only, and answers 401 to all others."""
 
     def __init__(self, *operations):
+        """`operations` are those that accept the token."""
         super().__init__()
         self.operations = operations
 
@@ -410,17 +422,17 @@ def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
     wrong token.
     """
     service = AcceptsTheTokenOnlyFor()
-    model = run_suite_in_memory(service, profile_of_bank(tmp_path), tests=ALL_TESTS)
+    run = run_suite_in_memory(service, profile_of_bank(tmp_path), tests=ALL_TESTS)
     operations_tried = [name for name in operations() if name in (*READ_OPERATIONS, "executePix")]
     *first_names, last_name = operations_tried
-    failing = [requirement.id for requirement, result in result_of_run(model).results if result.fails]
+    failing = [requirement.id for requirement, result in result_of_run(run).results if result.fails]
 
     assert service.methods == {"GET"}
     assert len(service.received) == 2 + len(operations_tried)
-    assert (service.executions_with_valid_token, model.not_cleaned_up, model.transfers_not_executed) == ([], [], [])
-    assert result_of_run(model).verdict is RunVerdict.INCOMPLETE
+    assert (service.executions_with_valid_token, run.not_cleaned_up, run.transfers_not_executed) == ([], [], [])
+    assert result_of_run(run).verdict is RunVerdict.INCOMPLETE
     assert failing == []
-    assert report_notes(model) == [
+    assert report_notes(run) == [
         f"the token was refused with 401 by {', '.join(first_names)} and {last_name}: it is wrong, has expired, or is "
         "for another environment, check auth (PIX_TOKEN)"
     ]
@@ -443,8 +455,8 @@ def test_a_token_that_one_operation_accepts_does_not_end_the_run(accepting_opera
     valid, and its refusal is no fault.
     """
     service = AcceptsTheTokenOnlyFor(accepting_operation)
-    model = run_suite_in_memory(service, profile_of_bank(tmp_path), selected="registerPixKey.token")
-    failing = [requirement.id for requirement, result in result_of_run(model).results if result.fails]
+    run = run_suite_in_memory(service, profile_of_bank(tmp_path), selected="registerPixKey.token")
+    failing = [requirement.id for requirement, result in result_of_run(run).results if result.fails]
 
     assert "POST" in service.methods
     assert failing == failing_requirements
@@ -457,6 +469,7 @@ class AnswersNotFoundTo(FakeBank):
     """
 
     def __init__(self, operations, words=""):
+        """`operations` are those that are answered 404. `words` are in their pages, if there are any."""
         super().__init__()
         self.operations, self.words = operations, words
 
@@ -489,11 +502,10 @@ class AnswersNotFoundTo(FakeBank):
     ids=["everything permitted", "only reads permitted"],
 )
 def test_if_no_path_is_known_no_code_and_no_key_is_sent(changes, operations_that_do_not_exist, tmp_path):
-    """If each documented path gets the 404 of an undocumented one, a run sends no code and no key, and a note says that
-    base_url may lead elsewhere.
+    """If each documented path gets the same 404 as an undocumented one, a run sends no code and no key.
 
-    For an operation whose path has no account and no code, the requirement that it exists fails. A 404 to another path
-    may mean that the account is unknown.
+    A note says that base_url may lead elsewhere. For an operation whose path has no account and no code, the requirement
+    that it exists fails. For any other operation a 404 may also mean that the account is unknown.
     """
     bank = AnswersNotFoundTo(operations())
     profile = profile_of_bank(tmp_path, transactions={"codes": [CODE]}, **changes)
@@ -535,11 +547,11 @@ def test_an_account_that_everything_refuses_is_named(tmp_path):
     The note is the reason why the run is not green.
     """
     profile = profile_of_bank(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "unknown"])
-    model = run_suite_in_memory(FakeBank(), profile, selected="getBalance or listEntries", tests=ALL_TESTS)
+    run = run_suite_in_memory(FakeBank(), profile, selected="getBalance or listEntries", tests=ALL_TESTS)
     note = "number 2 of accounts: refused by every operation (404 application/json): check accounts"
 
-    assert report_notes(model) == [note]
-    assert str(result_of_run(model).why) == note
+    assert report_notes(run) == [note]
+    assert str(result_of_run(run).why) == note
 
 
 def test_an_account_list_of_another_scope_keeps_the_verdict(tmp_path):

@@ -1,4 +1,4 @@
-"""What docs/traffic.md promises is a self-test, and the promises that no other module proves."""
+"""Each promise of docs/traffic.md has a self-test that exists; and a test of a promise that no other module has."""
 
 import re
 from contextlib import closing
@@ -14,11 +14,12 @@ ROOT = Path(__file__).parents[3]
 
 
 def names_in_the_last_cell(row):
-    """The names of self-tests, without `test_`, in a row of a table; empty if its last cell has other words.
+    """The names of self-tests, without `test_`, in the last cell of a row of a table.
 
-    A row is such as "| again after a redirect | `a_redirected_execution_is_not_followed` |".
+    For example ["a_redirected_execution_is_not_followed"], for the row
+    "| again after a redirect | `a_redirected_execution_is_not_followed` |". Empty if the cell has other words.
     """
-    last_cell = row.strip("|").rpartition("|")[2].strip()
+    last_cell = row.strip("|").split("|")[-1].strip()
     has_only_names = re.fullmatch(r"`\w+`(, `\w+`)*", last_cell)
     return re.findall(r"`(\w+)`", last_cell) if has_only_names else []
 
@@ -36,9 +37,9 @@ def test_each_promise_in_the_document_names_a_self_test_that_exists():
 
 
 def test_proxies_and_credentials_of_the_machine_are_not_used(service, tmp_path, monkeypatch):
-    """A run sends nothing to a proxy that variables of the machine name, and no password that .netrc has for the service.
+    """A run uses neither the proxy that variables of the machine name, nor the password in the file .netrc.
 
-    Without a token its request has no Authorization at all.
+    Libraries for HTTP often use both. A request without a token has no Authorization header at all.
     """
     (tmp_path / ".netrc").write_text("machine 127.0.0.1 login somebody password pa55word\n", "utf-8")
     (tmp_path / ".netrc").chmod(0o600)

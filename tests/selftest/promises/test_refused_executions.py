@@ -1,4 +1,4 @@
-"""An execution that is refused: what the refusal may hide, and what services refuse with that hide nothing."""
+"""Refused executions: which answers may hide the result of an executed transfer, and which answers hide nothing."""
 
 import gzip
 import json
@@ -29,6 +29,7 @@ MAY_HIDE_A_RESULT = {
     "quoted as in Python": (str(REFUSAL).encode(), "text/plain"),
     "text that says DONE": (b"transfer 4711: DONE", "text/plain"),
 }
+"""Bodies of refusals that may have an execution result, each with its media type or content coding."""
 HIDES_NOTHING = {
     "text": (b"transaction not found", "text/plain"),
     "text in brackets": (b"[E401] not found", "text/plain"),
@@ -52,9 +53,10 @@ HIDES_NOTHING = {
 
 
 class RefusesExecutions(Trouble):
-    """Answers the execution of a real code with 409 and this body. Nobody can see if it executes."""
+    """Answers the execution of a real code with 409 and this body."""
 
     def __init__(self, body, type_or_coding):
+        """`type_or_coding` is a media type, such as text/plain, or a content coding, such as gzip."""
         super().__init__()
         name = "Content-Type" if "/" in type_or_coding else "Content-Encoding"
         self.answer_in_trouble = Response(409, body, ((name, type_or_coding),))

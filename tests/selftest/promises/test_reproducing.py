@@ -1,4 +1,4 @@
-"""Reproduce lines: each one of a run sends, from a plain shell, what the run sent."""
+"""The lines of a shell with which a report shows how to send a request again: they send what the run sent."""
 
 import os
 import re
@@ -40,6 +40,7 @@ class KeepsTheLastRequest(Service):
     last_request = None
 
     def finish(self, request, operation, response):
+        """The answer of the sandbox. The request is kept."""
         self.last_request = request
         return response
 
@@ -48,6 +49,7 @@ class SessionKeeper:
     """A plugin that keeps the session of a run, which has its exchanges."""
 
     def pytest_sessionfinish(self, session):
+        """Keep the session at the end of the run."""
         self.session = session.config.stash[SESSION]
 
 
@@ -70,9 +72,10 @@ def run_with_service(tmp_path_factory):
 
 
 def variables_to_export(line, exchange, profile, known):
-    """The variables of the shell that a person sets before the line: values of the profile, and of what was sent.
+    """By name, the variables that a person must set before running a line: those that the line uses.
 
-    ACCOUNT_2 is the second account of the profile, SENT_NAME the member `name` of the body.
+    ACCOUNT_2 is the second account of the profile, SENT_NAME the member `name` of the body that was sent. `known` has
+    further variables, such as that of the token.
     """
     codes = profile.transactions.codes
     values_by_name = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys], "CODE": codes}
@@ -94,9 +97,10 @@ def variables_to_export(line, exchange, profile, known):
 
 
 def differences(exchange, arrived):
-    """The parts in which the request that arrived differs from that of the exchange: name, what was sent, what arrived.
+    """The parts in which the request that arrived differs from the request of the exchange.
 
-    The path of an execution is not compared, because its code was executed already, so the line sends a new one.
+    Each difference is a tuple: the name of the part, what was sent, what arrived. The path of an execution is not
+    compared, because its code was executed already, so the line sends a new one.
     """
     sent = exchange.request
     url = urlsplit(sent.url)
@@ -121,12 +125,12 @@ def lines_by_exchange(session):
 
 @dataclass(frozen=True)
 class SortOfLines:
-    """What makes lines that send a request again different in kind. Of each sort one example is run."""
+    """The sort of the lines that send a request again. The test runs one example of each sort."""
 
     operation: str
     credential: str
     shell_constructs: tuple[str, ...]
-    """The beginnings of variables and commands, and the options of curl: such as `${ACCOUNT`, `$(printf`, `--data`."""
+    """The variables and commands in the lines, and the options of curl: such as `${ACCOUNT`, `$(printf`, `--data`."""
 
 
 def sort_of(exchange, lines):
@@ -215,13 +219,14 @@ def test_lines_that_move_money_say_so(run_with_service):
     ids=["as in a URL", "with an encoded slash", "percent-encoded whole"],
 )
 def test_every_line_that_executes_says_so(code, spelling):
-    """The first line for an execution says that it moves money, however the code is written, and whoever made it.
+    """The first line for an execution says that it moves money, however the code is written in the path.
 
-    Without a token it says that it may move money. A code that the suite made up (`pixconf-` and hexadecimal digits)
-    moves none.
+    Without a token it says that it may move money. Only a code that the suite made up (`pixconf-` and hexadecimal
+    digits) moves none, so its first line says nothing about money.
     """
 
     def first_line(name, **changes):
+        """The first of the lines that send an execution again. `name` is the code as it is in the path."""
         exchange = answer("executePix", {}, path=f"/v1/execute/pix/{name}", **changes)
         return shown_in_full(exchange, Resending(Display(secrets), SANDBOX_PROFILE)).lines_that_resend.splitlines()[0]
 
@@ -279,6 +284,7 @@ class ShowsTheDocumentAndBreaksOnOddBodies(Service):
         return response
 
     def execution_result(self, transfer):
+        """The execution result of the sandbox, with a whole tax document."""
         return super().execution_result(transfer) | {"document": "12345678909"}
 
 
@@ -320,6 +326,7 @@ class BreaksOnWhatIsDoneTwice(Service):
     """The sandbox, which answers 500 to the second registration of a key, and to the second deletion of a key."""
 
     def __init__(self, **options):
+        """`options` are those of the sandbox. No key was deleted yet."""
         super().__init__(**options)
         self.deleted_keys = set()
 
@@ -424,10 +431,17 @@ def output_of_shell(lines, environment):
 
 
 def values_of(profile):
-    """What a person with the profile exports: accounts, keys and identifiers of the profile, and a PATH."""
-    named = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys]}
-    named["IDENTIFIER"] = texts_of_bodies(profile)
-    numbered = {}
-    for name, values in named.items():
-        numbered |= {name if at == 1 else f"{name}_{at}": value for at, value in enumerate(values, 1)}
-    return numbered | {"PATH": os.environ["PATH"], "SENT_MESSAGE": "x"}
+    """The variables that a person with the profile sets before running lines of a report, and a PATH.
+
+    They are the accounts, the keys and the identifiers of the profile: ACCOUNT, ACCOUNT_2 and so on.
+    """
+    values_by_name = {
+        "ACCOUNT": profile.accounts,
+        "KEY": [key.key for key in profile.pix_keys],
+        "IDENTIFIER": texts_of_bodies(profile),
+    }
+    variables = {"PATH": os.environ["PATH"], "SENT_MESSAGE": "x"}
+    for name, values in values_by_name.items():
+        for number, value in enumerate(values, 1):
+            variables[name if number == 1 else f"{name}_{number}"] = value
+    return variables

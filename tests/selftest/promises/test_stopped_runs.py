@@ -1,4 +1,7 @@
-"""A run that is stopped, or that cannot write, leaves whole reports or one line; nothing is forgotten, or sent after it."""
+"""Runs that are stopped, are killed, or cannot write their files.
+
+A stopped run sends nothing more, writes its report to the end, and forgets no key and no code that it sent.
+"""
 
 import json
 import math
@@ -40,7 +43,7 @@ CODES = ["SBX-PHONE-1", "SBX-EMAIL-1", "SBX-RANDOM-1", "SBX-CNPJ-1", "SBX-CPF-1"
 MOMENTS = [(90, 8)]
 if os.environ.get("PIX_PROOF") == "exhaustive":
     MOMENTS += [(number, parallel) for number in range(2, 400, 40) for parallel in (1, 4)]
-"""Numbers of requests at which a run is stopped, and how many go at once."""
+"""Pairs: the number of the request at which a run is stopped, and the number of requests that are sent at once."""
 
 
 class StopsAnswering(SocketService):
@@ -50,6 +53,7 @@ class StopsAnswering(SocketService):
     """
 
     def __init__(self, number):
+        """`number` is the number of the first request that gets no answer. The first request has the number 1."""
         super().__init__()
         self.number_of_first_unanswered_request = number
         self.unanswered_request_arrived = threading.Event()
@@ -99,7 +103,10 @@ class StoppedRun:
 
 @pytest.fixture(scope="module", params=MOMENTS, ids=lambda moment: f"request {moment[0]}, {moment[1]} at once")
 def stopped_run(request, tmp_path_factory):
-    """A run off a sandbox that SIGTERM and Ctrl-C, twice, stopped. It could register keys and send codes."""
+    """A run that three signals stopped: SIGTERM, and then Ctrl-C twice. It could register keys and send codes.
+
+    Its target is no sandbox, so it has a journal of the codes that it sent.
+    """
     number, parallel = request.param
     folder = tmp_path_factory.mktemp("stopped")
     (folder / "tmp").mkdir()
@@ -121,8 +128,8 @@ def stopped_run(request, tmp_path_factory):
 def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(stopped_run):
     """A run that a signal stops sends no further request, and judges the answers that it has.
 
-    Requests that are on the way at that moment, one less than go at once, may still arrive. The verdict is "interrupted", with exit status 2. More than five requirements pass, and each that was not tested says
-    that the run was stopped.
+    Requests that are on their way at that moment may still arrive. The verdict is "interrupted", with exit status 2.
+    More than five requirements pass. Each requirement that was not tested says that the run was stopped.
     """
     document, requests_received = stopped_run.document, len(stopped_run.service.received)
     verdicts_and_messages = [(row["verdict"], row["message"]) for row in document["requirements"]]
@@ -172,10 +179,10 @@ def test_codes_of_a_stopped_run_are_not_sent_again(stopped_run):
 
 
 def test_a_killed_run_leaves_no_report_of_the_run_before(tmp_path):
-    """A run deletes the report of an earlier run in its folder at once, so that nobody takes the old report for that of
-    the run if the run is killed.
+    """A run deletes the report of an earlier run in its folder at its start.
 
-    The run is killed after its first request here. Other files in the folder stay.
+    So nobody takes the old report for that of the new run if the new run is killed. Here it is killed at its first
+    request. Other files in the folder stay.
     """
     report = tmp_path / "report"
     report.mkdir(mode=0o700)
@@ -194,6 +201,7 @@ class HoldsTheSecondPreparation(StopsAnswering):
     """Prepares one transfer, and gives no answer to the request that prepares a second one."""
 
     def __init__(self):
+        """Every request is answered at first."""
         super().__init__(number=math.inf)
 
     def answer(self, connection, request):
@@ -206,7 +214,7 @@ class HoldsTheSecondPreparation(StopsAnswering):
 
 @dataclass
 class KilledRun:
-    """A run that `kill -9` ended while it prepared its second transfer, and its journal of transaction codes."""
+    """A run that `kill -9` ended while it prepared its second transfer, and its journal (the file of sent codes)."""
 
     folder: Path
     profile: Path

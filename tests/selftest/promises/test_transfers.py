@@ -1,8 +1,8 @@
-"""How many transfers a run prepares, and whom its invalid and generated requests name: nobody.
+"""How many transfers a run prepares, and that its invalid and generated requests name nobody.
 
-A request to one of four operations (PREPARING_OPERATIONS), such as createPix, prepares a transfer; an execution of its code moves
-the money. `limits.transfers` of the profile is the most transfers that a run may prepare. The service of these tests
-accepts everything, and keeps a log of its own.
+A request to one of four operations (PREPARING_OPERATIONS), such as createPix, prepares a transfer. An execution of its
+code moves the money. `limits.transfers` of the profile is the number of transfers that a run may prepare. The service of
+most tests accepts every request, and notes the requests.
 """
 
 import json
@@ -50,25 +50,27 @@ AMOUNT_OF_PROFILE = {"createPix": 1.25, "transferExternal": 2.5, "transferIntern
 
 
 class AcceptsEverything(FakeBank):
-    """The sandbox, but it prepares a transfer and registers a key for every request with the valid token.
+    """The sandbox, which never refuses the valid token: each request for a transfer or a registration succeeds.
 
-    `prepared` has the operation and the body of each request for a transfer, `named` the path and the body of each
+    `prepared` has the operation and the body of each request for a transfer. `named` has the path and the body of each
     registration or deletion of a key.
     """
 
     def __init__(self) -> None:
+        """Nothing was prepared or named yet."""
         super().__init__()
         self.prepared: list[tuple[str, object]] = []
         self.named: list[tuple[str, object]] = []
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        """The answer of the sandbox, or a success in the place of its refusal. The request is logged."""
+        """The answer of the sandbox, or a success in the place of its refusal. The request is noted."""
         if response.status == 401:
             return response
         if operation in PREPARING_OPERATIONS:
             self.prepared.append((operation, _body_value(request.body)))
             result = b'{"code": 0, "data": {"transactionId": "SBX-0123456789ABCDEF"}}'
-            return Response(200, result, response.headers) if response.status >= 300 else response
+            is_refused = response.status >= 300
+            return Response(200, result, response.headers) if is_refused else response
         if operation in ("registerPixKey", "deletePixKey"):
             self.named.append((request.path, _body_value(request.body)))
         if operation == "registerPixKey":
@@ -78,12 +80,17 @@ class AcceptsEverything(FakeBank):
 
     @property
     def invalid(self):
-        """The prepared transfers whose body names no account of the profile."""
-        return [(name, value) for name, value in self.prepared if not any(own in str(value) for own in OWN_ACCOUNTS)]
+        """The requests for a transfer whose body names no account of the profile: pairs of operation and body."""
+        invalid_transfers = []
+        for operation, body in self.prepared:
+            names_own_account = any(account in str(body) for account in OWN_ACCOUNTS)
+            if not names_own_account:
+                invalid_transfers.append((operation, body))
+        return invalid_transfers
 
 
 def _body_value(body):
-    """The body as JSON; as text if it is no JSON."""
+    """The value of a body as JSON, such as a dictionary. If it is no JSON, its text."""
     try:
         return json.loads(body, parse_int=float)
     except (ValueError, RecursionError):
@@ -91,51 +98,53 @@ def _body_value(body):
 
 
 def leaves(value):
-    """Pairs of path and value in a body. A body that is no JSON is a text, and has none."""
-    return leaves_of(value) if not isinstance(value, str) else ()
+    """The texts, numbers and other single values in a body, each with its path: (("to", "number"), "123").
+
+    Empty for a body that is no JSON, which `_body_value` gives as a text.
+    """
+    return () if isinstance(value, str) else leaves_of(value)
 
 
 def is_number(item):
-    """True for a JSON number. In Python a bool is an int, too."""
+    """True for a number in JSON. (In Python a boolean is an int, too, so booleans are excluded.)"""
     return isinstance(item, int | float) and not isinstance(item, bool)
 
 
 def run_at_bank(service, folder, allow, limits=None):
-    """The record of a whole run, with generated requests, against a service that the profile does not call a sandbox.
+    """Do a whole run, with generated requests, against a service that the profile does not call a sandbox.
 
-    `allow` are the permissions of the profile. `limits` are changes of its limits.
+    Returns the record of the run. `allow` are the permissions of the profile, and `limits` changes of its limits.
     """
     limits = {"requests": 5000, "transfers": LIMIT} | (limits or {})
-    return run_suite_in_memory(
-        service, profile_of_bank(folder, allow=allow, limits=limits, transactions=None), tests=ALL_TESTS
-    )
+    profile = profile_of_bank(folder, allow=allow, limits=limits, transactions=None)
+    return run_suite_in_memory(service, profile, tests=ALL_TESTS)
 
 
 # -- how many transfers ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def service_and_model(tmp_path_factory):
+def service_and_run(tmp_path_factory):
     """The service and the record of a run that would prepare more transfers than `limits.transfers` permits."""
     service = AcceptsEverything()
     return service, run_at_bank(service, tmp_path_factory.mktemp("run"), ["read", "create-pix", "transfer", "fuzz"])
 
 
-def test_no_more_transfers_succeed_than_the_limit(service_and_model):
+def test_no_more_transfers_succeed_than_the_limit(service_and_run):
     """A run prepares only as many transfers as limits.transfers says, 20 here, and each operation the same number.
 
     Valid, invalid and generated bodies count against the limit. The service prepares a transfer for each of them.
     """
-    service, _ = service_and_model
+    service, _ = service_and_run
     counts = Counter(name for name, _ in service.prepared)
 
     assert len(service.prepared) == LIMIT
     assert counts == dict.fromkeys(PREPARING_OPERATIONS, LIMIT // len(PREPARING_OPERATIONS))
 
 
-def test_each_operation_sends_one_valid_body_and_the_rest_of_its_share_invalid_ones(service_and_model):
+def test_each_operation_sends_one_valid_body_and_the_rest_of_its_share_invalid_ones(service_and_run):
     """Each of the four operations prepares five transfers of a limit of 20: one with a valid body, four with invalid ones."""
-    service, _ = service_and_model
+    service, _ = service_and_run
     invalid_transfers_by_operation = Counter(name for name, _ in service.invalid)
 
     assert invalid_transfers_by_operation == dict.fromkeys(PREPARING_OPERATIONS, 4)
@@ -161,13 +170,13 @@ def test_transfers_to_be_executed_leave_a_place_for_one_valid_body_of_each_opera
     assert paths == ["/v1/pix", "/v1/transfer/external", "/v1/transfer/internal", "/v1/transfer/p2p"]
 
 
-def test_kinds_of_invalid_requests_that_the_limit_kept_back_are_named(service_and_model):
+def test_kinds_of_invalid_requests_that_the_limit_kept_back_are_named(service_and_run):
     """If limits.transfers keeps invalid requests back, each robustness requirement names the kinds that were not sent.
 
     They are named by the part of the request and how it is unusual: "Content-Type: missing".
     """
-    _, model = service_and_model
-    messages = {row.id: str(result.message) for row, result in result_of_run(model).results}
+    _, run = service_and_run
+    messages = {row.id: str(result.message) for row, result in result_of_run(run).results}
     message = messages["transferP2p.serverError"]
 
     assert message.startswith(f"not sent, as limits.transfers ({LIMIT}) is spent: body: ")
@@ -179,20 +188,20 @@ def test_kinds_of_invalid_requests_that_the_limit_kept_back_are_named(service_an
 def test_on_a_sandbox_every_kind_of_invalid_request_is_sent(tmp_path):
     """On a sandbox without limits.transfers no kind of invalid request is kept back, because money is worth nothing there.
 
-    If the profile of a sandbox does not set limits.transfers, a run may prepare as many transfers as it may send requests,
-    2000 here. For other services the default is 20. This service prepares a transfer for each invalid or generated request,
-    so that each operation prepares more than 40. No robustness requirement has a message about kinds that were not sent.
+    Then a run may prepare as many transfers as it may send requests, which is 2000 here. Outside a sandbox the default
+    is 20. This service prepares a transfer for each invalid or generated request, so each operation prepares more than
+    40. No robustness requirement has a message about kinds that were not sent.
     """
     service = AcceptsEverything()
     limits = {"requests": 2000, "timeout": 60}  # limits.transfers is not set
     allow = ["read", "create-pix", "transfer", "fuzz"]  # no execution, so the profile needs no transaction codes
     profile = profile_of_sandbox(tmp_path, allow=allow, transactions=None, limits=limits)
-    model = run_suite_in_memory(service, profile, tests=ALL_TESTS)
-    messages = {row.id: str(result.message) for row, result in result_of_run(model).results}
+    run = run_suite_in_memory(service, profile, tests=ALL_TESTS)
+    messages = {row.id: str(result.message) for row, result in result_of_run(run).results}
     robustness_ids = [f"{operation}.{ending}" for operation, ending in product(PREPARING_OPERATIONS, ROBUSTNESS)]
     transfers_by_operation = Counter(name for name, _ in service.prepared)
 
-    assert [note for note in report_notes(model) if "limits." in note] == []
+    assert [note for note in report_notes(run) if "limits." in note] == []
     assert {messages[id] for id in robustness_ids} == {""}
     assert set(transfers_by_operation) == set(PREPARING_OPERATIONS)
     assert min(transfers_by_operation.values()) > 40  # the default of 20, for all operations together, would end before
@@ -215,40 +224,40 @@ def test_on_a_sandbox_a_body_that_is_no_transfer_needs_no_place(
 ):
     """On a sandbox a body that is no transfer is sent even with limits.transfers: 0, and elsewhere no body is sent then.
 
-    A body is no transfer if it is no object, or if its value is no number.
+    A body is no transfer if it is no object, or if its member `value` (the amount) is no number.
     """
-    run = ManualRun(service, tmp_path, is_sandbox=is_sandbox, transfers=0)
-    run.client.send("transferP2p", body=body)
+    manual_run = ManualRun(service, tmp_path, is_sandbox=is_sandbox, transfers=0)
+    manual_run.client.send("transferP2p", body=body)
     is_sent = len(service.received) == 1
 
     assert is_sent is (is_sandbox and is_sent_on_a_sandbox)
 
 
-def test_a_spent_transfer_limit_leaves_no_preparing_operation_unexercised(service_and_model):
+def test_a_spent_transfer_limit_leaves_no_preparing_operation_unexercised(service_and_run):
     """Each operation that prepares transfers is called at least once before limits.transfers is spent.
 
     So two of its requirements are tested: that it exists, and that it answers without a server error. A requirement is
     "not-exercised" if no request tested it. A note says that the limit is spent.
     """
-    _, model = service_and_model
-    not_exercised = {row.id for row, result in result_of_run(model).results if result.verdict == "not-exercised"}
+    _, run = service_and_run
+    not_exercised = {row.id for row, result in result_of_run(run).results if result.verdict == "not-exercised"}
     ids_of_preparing_operations = {
-        f"{operation}.{ending}" for operation in PREPARING_OPERATIONS for ending in ("exists", "serverError")
+        f"{operation}.{end}" for operation, end in product(PREPARING_OPERATIONS, ("exists", "serverError"))
     }
 
-    assert [note for note in report_notes(model) if note.startswith(f"limits.transfers ({LIMIT}) is spent")] != []
+    assert [note for note in report_notes(run) if note.startswith(f"limits.transfers ({LIMIT}) is spent")] != []
     assert ids_of_preparing_operations & not_exercised == set()
 
 
-def test_prepared_transfers_that_were_not_executed_are_listed(service_and_model):
+def test_prepared_transfers_that_were_not_executed_are_listed(service_and_run):
     """The report says how many prepared transfers were not executed, because somebody could still execute them.
 
     It counts them by the reason. A transfer whose body names a synthetic account, which the suite made up, is counted
     apart. Four of 20 have a valid body here.
     """
-    _, model = service_and_model
+    _, run = service_and_run
     numbers_by_reason = {}
-    for line in map(str, model.transfers_not_executed):
+    for line in map(str, run.transfers_not_executed):
         # such as "5 transfers (exchanges 3, 4, 5 and 2 more), each not executed: its account is synthetic"
         transfers, _, reason = line.partition("executed: ")
         numbers_by_reason[reason] = int(transfers.split()[0])
@@ -261,14 +270,14 @@ def test_a_clear_refusal_prepared_no_transfer():
 
     After a success, a redirect, a 5xx, or a 408 or 499 of a gateway, a transfer may be prepared.
     """
-    statuses_after_which_a_transfer_may_be_prepared = {
-        status
-        for status in range(200, 600)
-        if may_have_prepared(replace(execution(), response=Answer(status, (), b"")))
-    }
+    statuses_of_perhaps_prepared = set()
+    for status in range(200, 600):
+        exchange = replace(execution(), response=Answer(status, (), b""))
+        if may_have_prepared(exchange):
+            statuses_of_perhaps_prepared.add(status)
 
-    assert {400, 404, 409, 422, 429} & statuses_after_which_a_transfer_may_be_prepared == set()
-    assert {200, 201, 302, 408, 499, 500, 503} <= statuses_after_which_a_transfer_may_be_prepared
+    assert {400, 404, 409, 422, 429} & statuses_of_perhaps_prepared == set()
+    assert {200, 201, 302, 408, 499, 500, 503} <= statuses_of_perhaps_prepared
 
 
 @pytest.mark.parametrize(
@@ -279,17 +288,17 @@ def test_a_clear_refusal_prepared_no_transfer():
 def test_a_login_page_for_a_request_without_a_token_prepared_no_transfer(login_page):
     """A request without a token that gets a login page prepared no transfer.
 
-    A gateway sends whoever has no token to such a page, and does not pass the request on to the service.
+    A gateway answers requests without a token with such a page, and does not pass them on to the service.
     """
     assert not may_have_prepared(replace(execution(credential="no header"), response=login_page))
 
 
 def test_a_request_beyond_the_limit_waits_until_a_request_on_the_wire_is_refused(service, tmp_path, monkeypatch):
-    """A request beyond limits.transfers waits while a request on the wire may prepare a transfer, and is sent if that one
-    is refused.
+    """If limits.transfers is reached, the next request waits while an earlier request may still prepare a transfer.
 
-    The limit is 1 here, and two requests are sent at once. Each is answered 400, but the first one only when the second
-    one waits. So both answers show that the second one was sent after the refusal of the first one.
+    It is sent if the earlier request is refused. The limit is 1 here, and two requests are sent at once. Each is answered
+    400, but the first one only when the second one waits. So the two answers show that the second request was sent after
+    the first one was refused.
     """
     manual_run = ManualRun(service, tmp_path, transfers=1, parallel=2)
     second_waits = threading.Event()
@@ -317,12 +326,13 @@ class RefusesWhatItPrepares(AcceptsEverything):
     """Prepares each transfer, and refuses it nevertheless: with this status and data, in an envelope with code 1."""
 
     def __init__(self, status, data) -> None:
+        """`status` and `data` are those of the refusals."""
         super().__init__()
         self.status_of_refusal = status
         self.body_of_refusal = json.dumps({"code": 1, "data": data}).encode()
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        """The answer. It is a refusal if a transfer was prepared."""
+        """A refusal if a transfer was prepared; else the answer of `AcceptsEverything`."""
         answer = super().finish(request, operation, response)
         was_prepared = operation in PREPARING_OPERATIONS and answer.status < 300
         return Response(self.status_of_refusal, self.body_of_refusal, answer.headers) if was_prepared else answer
@@ -349,8 +359,8 @@ def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, may_be
     limits = {"requests": 400, "transfers": 6}
     profile = profile_of_bank(tmp_path, allow=["read", "create-pix", "transfer", "fuzz", "execute"], limits=limits,
                            transactions={"prepare": HOW_TO_PREPARE})  # fmt: skip
-    model = run_suite_in_memory(service, profile, selected="createPix or transferP2p or executePix.id.type")
-    lines_of_the_report = [line for line in map(str, model.transfers_not_executed) if "perhaps prepared" in line]
+    run = run_suite_in_memory(service, profile, selected="createPix or transferP2p or executePix.id.type")
+    lines_of_the_report = [line for line in map(str, run.transfers_not_executed) if "perhaps prepared" in line]
     transfers_asked_for = len(service.prepared)
 
     if may_be_prepared:
@@ -366,7 +376,7 @@ def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, may_be
 
 @pytest.fixture(scope="module")
 def bank(tmp_path_factory):
-    """A service that is no sandbox, after a run with room for every transfer."""
+    """A service that is no sandbox, after a run that had no need to leave out a transfer because of a limit."""
     service = AcceptsEverything()
     allow = sorted(ALL_PERMISSIONS - {"execute"})
     run_at_bank(service, tmp_path_factory.mktemp("run"), allow, limits={"transfers": 2000})
@@ -374,10 +384,11 @@ def bank(tmp_path_factory):
 
 
 def test_invalid_bodies_name_nobody(bank):
-    """Off a sandbox the body of an invalid transfer names no account and no key that somebody may have.
+    """Outside a sandbox the body of an invalid transfer names no account and no key that somebody may have.
 
-    A text in the place of either is empty, or begins with the mark of what the suite made up (`pixconf-`). A number in
-    the place of a key is 0 or -1, because another one may be a telephone number or a tax document.
+    In the place of an account or a key there is an empty text, or a text that the suite made up: it begins with
+    `pixconf-`. A number in the place of a key is 0 or -1, because another number may be a telephone number or a tax
+    document.
     """
     named_items = []  # pairs of the innermost member and its value
     for _, body in bank.invalid:
@@ -394,28 +405,31 @@ def test_invalid_bodies_name_nobody(bank):
 
 
 def test_no_amount_off_a_sandbox_is_above_that_of_the_profile(bank):
-    """Off a sandbox each amount that a run sends is above 0, and at most that of the profile's body for the operation.
+    """Outside a sandbox each amount that a run sends is above 0, and at most the amount that the profile has.
 
-    An amount is a number under `value`, in valid, invalid and generated bodies.
+    The profile has a body with an amount for each operation. An amount is a number under `value`, in valid, invalid and
+    generated bodies.
     """
     amounts = []  # pairs of operation and number
     for operation, body in bank.prepared:
         for path, item in leaves(body):
             if "value" in path and is_number(item):
                 amounts.append((operation, item))
-    forbidden_amounts = [
-        (operation, amount) for operation, amount in amounts if not 0 < amount <= AMOUNT_OF_PROFILE[operation]
-    ]
+    forbidden_amounts = []
+    for operation, amount in amounts:
+        is_permitted = 0 < amount <= AMOUNT_OF_PROFILE[operation]
+        if not is_permitted:
+            forbidden_amounts.append((operation, amount))
 
     assert {operation for operation, _ in amounts} == set(PREPARING_OPERATIONS)
     assert forbidden_amounts == []
 
 
 def test_no_key_at_an_account_of_the_profile_is_hard_to_delete(bank):
-    """Off a sandbox no key at an account of the profile is empty, long, unprintable or nested (a text in an object).
+    """Outside a sandbox no key at an account of the profile is empty, long, unprintable or inside an array or an object.
 
     Unprintable means a control character or half of a surrogate pair. A service might register such a key, and refuse to
-    delete it. RANDOM, which some services call EVP, is registered with an empty key as documented.
+    delete it. Only a RANDOM key (EVP at some services) may be empty, as documented.
     """
     bodies_for_the_profile = [
         body for path, body in bank.named if any(account in path or account in str(body) for account in OWN_ACCOUNTS)
@@ -438,9 +452,10 @@ def test_no_key_at_an_account_of_the_profile_is_hard_to_delete(bank):
 
 
 def test_no_number_is_sent_as_a_key(bank):
-    """Off a sandbox no registration or deletion has a number as its key, because it might be somebody's CPF or telephone.
+    """Outside a sandbox no registration or deletion has a number as its key.
 
-    `named` has the path and the body of each.
+    A number might be the CPF or the telephone number of somebody. `named` has the path and the body of each of these
+    requests.
     """
     keys = []
     for _, body in bank.named:
@@ -466,8 +481,8 @@ def service_and_profile(tmp_path_factory):
 def test_generated_requests_name_no_code(service_and_profile):
     """Generated requests, also on a sandbox, name no transaction code except for those that the suite made up.
 
-    Such a code begins with the mark `pixconf-`. A lenient service may decode a path twice, and take any segment of it as
-    the code, so each segment has the mark.
+    Such a code begins with `pixconf-`. A lenient service may decode a path twice, and take any segment of it as the code.
+    So each segment begins with `pixconf-`.
     """
     service, profile = service_and_profile
     code_of_profile, *_ = profile.transactions.codes
@@ -498,9 +513,9 @@ def test_generated_requests_have_documented_methods_alone(service_and_profile):
 
 
 def test_requests_without_the_token_name_only_synthetic_keys_and_accounts(service_and_profile):
-    """A generated request without the valid token, which may change something, names only what the suite made up.
+    """A generated request without the valid token names only keys and accounts that the suite made up (`pixconf-`).
 
-    Its body has the mark of the suite (`pixconf-`). An operation may need no token, so such a request may take effect.
+    The reason is that such a request takes effect if the operation needs no token.
     """
     service, _ = service_and_profile
     without_valid_token = [request for request in service.received if not service.has_valid_token(request)]
@@ -557,13 +572,13 @@ def test_only_a_prepared_code_is_executed_twice(tmp_path):
     service.check_prepared = lambda transfer: None  # otherwise this check of the sandbox refuses the second execution
     transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE}
     profile = profile_of_sandbox(tmp_path, allow=sorted(ALL_PERMISSIONS), transactions=transactions)
-    model = run_suite_in_memory(service, profile, selected="executePix", tests=ALL_TESTS)
+    run = run_suite_in_memory(service, profile, selected="executePix", tests=ALL_TESTS)
     executions_by_code = Counter(service.executions_with_valid_token)
     executions_of_profile_code = executions_by_code.pop(CODE)
     facts_about_repetition = [
-        observation.facts for observation in model.observations if observation.id == "executePix.repeated"
+        observation.facts for observation in run.observations if observation.id == "executePix.repeated"
     ]
-    first_note, *_ = report_notes(model)
+    first_note, *_ = report_notes(run)
 
     assert executions_of_profile_code == 1
     assert max(executions_by_code.values()) == 2

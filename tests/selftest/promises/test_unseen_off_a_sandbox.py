@@ -1,8 +1,10 @@
 """A requirement does not pass because of requests that could not show a fault.
 
-- A list of keys that lacks even keys which were registered does not show that another key was not registered.
-- Off a sandbox, invalid requests name an account that nobody has. If the service looks the account up first, it answers
-  all of them with 404, and their faults were not tested.
+- Some lists of keys lack keys that were registered. Such a list does not show that another key was not registered.
+- Outside a sandbox (a service without real money) invalid requests name an account that nobody has. If a service first
+  looks the account up, it answers all of them with 404, and nothing was tested.
+
+To look an account up is to check first whether it exists.
 """
 
 import json
@@ -21,26 +23,33 @@ class TakesAnyType(Service):
     """Registers a key of any type, documented or not. Its list of keys is empty."""
 
     def __init__(self):
+        """The sandbox with the token of these tests. No key is registered yet."""
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
         self.registered = []
 
     def key_type(self, body):
+        """The key type that a registration names, whatever it is."""
         return str(body.get("pixKeyType"))
 
     def requested_key(self, body, key_type):
+        """The key that a registration names, in any form; empty if it names none."""
         return str(body.get("pixKey") or "")
 
     def register(self, ledger, account_id, key_type, value):
+        """Note a key as registered, and return the registration."""
         self.registered.append({"pixKey": value, "pixKeyType": key_type})
         return Registration(1, Key(value or "made", key_type, account_id), key_type == "RANDOM", True)
 
     def delete_pix_key(self, request, account_id):
+        """The data of the answer to a deletion. Nothing is deleted."""
         return {}
 
     def list_pix_keys(self, request, account_id):
+        """The list of keys, with the keys that it shows."""
         return {"keys": self.shown()}
 
     def shown(self):
+        """The keys that the list shows: none."""
         return []
 
 
@@ -48,14 +57,15 @@ class ShowsTheFirstKey(TakesAnyType):
     """Its list shows only the key that was registered first."""
 
     def shown(self):
+        """The keys that the list shows: the first one."""
         return self.registered[:1]
 
 
 @pytest.mark.parametrize("make", [TakesAnyType, ShowsTheFirstKey])
 def test_a_registration_of_an_undocumented_type_fails_although_no_list_shows_its_key(make, tmp_path):
-    """A service that grants the registration of a key type that is not documented fails, although no list shows the key.
+    """A service that accepts a key type that is not documented fails, although no list shows the key.
 
-    Its list lacks keys of documented types, too, so the list does not show that nothing was registered.
+    Its list also lacks keys of documented types. So the list does not show that nothing was registered.
     """
     result = result_in_memory(make(), tmp_path, selected="registerPixKey")
 
@@ -67,18 +77,21 @@ class OnlyAcknowledges(Service):
     """Answers the registration of an undocumented key type with a success, and registers no such key."""
 
     def __init__(self):
+        """The sandbox with the token of these tests."""
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
 
     def key_type(self, body):
+        """The key type that a registration names, whatever it is."""
         return str(body.get("pixKeyType"))
 
     def requested_key(self, body, key_type):
         """The key that a registration names. A key of an undocumented type may have any form."""
-        is_documented = key_type in self.KEY_FORMATS
-        return super().requested_key(body, key_type) if is_documented else str(body.get("pixKey"))
+        if key_type in self.KEY_FORMATS:
+            return super().requested_key(body, key_type)
+        return str(body.get("pixKey"))
 
     def register(self, ledger, account_id, key_type, value):
-        """Register a key. Of an undocumented type it is only accepted, and not kept."""
+        """Register a key of a documented type. For any other type return a registration, and register nothing."""
         if key_type in self.KEY_FORMATS:
             return super().register(ledger, account_id, key_type, value)
         return Registration(1, Key(value, key_type, account_id), False, True)
@@ -107,6 +120,7 @@ class BreaksOnMalformedJson(Service):
     operations = ("deletePixKey",)
 
     def __init__(self):
+        """The sandbox with the token of these tests."""
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
 
     def register_pix_key(self, request, account_id):
@@ -134,6 +148,7 @@ class RefusesMalformedJsonFirst(Service):
     """The sandbox, which reads the body before it looks the account up."""
 
     def __init__(self):
+        """The sandbox with the token of these tests."""
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
 
 
@@ -150,7 +165,10 @@ class BreaksOnMalformedJsonOfAnybody(RefusesMalformedJsonFirst):
 
 
 def result_off_sandbox(make, folder, selected, **changes):
-    """The result of a run off a sandbox that registers and deletes keys, with generated requests."""
+    """The result of a run, with generated requests, against a service that the profile does not call a sandbox.
+
+    `make` makes the service. The run may register and delete keys. `changes` are further changes of the profile.
+    """
     changes = {
         "sandbox": None, "allow": ["read", "register-keys", "delete-keys", "fuzz"], "accounts": ["ac-0001"],
         "pix_keys": [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}],
@@ -160,12 +178,11 @@ def result_off_sandbox(make, folder, selected, **changes):
 
 
 def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
-    """If a service answers each malformed deletion like a valid one for an unknown account, the requirement about server
-    errors is out of scope, and does not pass.
+    """If malformed deletions are answered like valid ones for an unknown account, a requirement is out of scope.
 
-    Off a sandbox malformed deletions name an account that nobody has, so this service did not read their bodies. The
-    message of the requirement names the bodies. The run is partial (exit status 0), and its output says once that a fault
-    would not be seen off a sandbox.
+    It is the requirement about server errors. It does not pass, because the service perhaps did not read the bodies:
+    outside a sandbox malformed deletions name an account that nobody has. The message of the requirement names the
+    bodies. The run is partial (exit status 0), and its output says once what is not seen outside a sandbox.
     """
     result = result_off_sandbox(BreaksOnMalformedJson, tmp_path, "deletePixKey")
     message = result.messages_with_verdict("out-of-scope")["deletePixKey.serverError"]
@@ -207,7 +224,7 @@ def test_malformed_deletions_with_their_own_answer_count_as_tested(tmp_path):
 
 
 def test_a_server_error_for_an_unknown_account_is_a_finding(tmp_path):
-    """A malformed deletion for an unknown account that ends in a server error is a failure off a sandbox, too.
+    """A malformed deletion for an unknown account that ends in a server error is also a failure outside a sandbox.
 
     This service breaks on the body before it looks the account up.
     """
@@ -234,10 +251,10 @@ class BreaksOnMalformedTransfers(BreaksOnMalformedJson):
 
 
 def test_transfers_that_tested_nothing_are_out_of_scope(tmp_path):
-    """If a service answers 404 to each invalid transfer because its account is unknown, the requirement about server
-    errors is out of scope, and does not pass.
+    """If each invalid transfer is answered 404 because its account is unknown, a requirement is out of scope.
 
-    Off a sandbox such transfers name accounts that nobody has, so the server error of this service is not seen.
+    It is the requirement about server errors, which does not pass. Outside a sandbox such transfers name accounts that
+    nobody has, so the server error of this service is not seen.
     """
     selected, allow = "transferInternal", ["read", "transfer", "fuzz"]
     result = result_off_sandbox(BreaksOnMalformedTransfers, tmp_path, selected, allow=allow, pix_keys=[])
@@ -247,7 +264,7 @@ def test_transfers_that_tested_nothing_are_out_of_scope(tmp_path):
     assert "unseen outside a sandbox" in messages_out_of_scope["transferInternal.serverError"]
 
 
-class TakesNoKeyForAll(RefusesMalformedJsonFirst):
+class DeletesAllKeysForAnEmptyObject(RefusesMalformedJsonFirst):
     """Deletes all keys of the account if the body of a deletion is an empty object."""
 
     def delete_pix_key(self, request, account_id):
@@ -265,27 +282,27 @@ def test_on_a_sandbox_a_deletion_of_all_keys_fails_nothing(tmp_path):
 
     Only on a sandbox such a deletion goes to the account of the profile.
     """
-    result = result_in_memory(TakesNoKeyForAll(), tmp_path, selected="deletePixKey")
+    result = result_in_memory(DeletesAllKeysForAnEmptyObject(), tmp_path, selected="deletePixKey")
 
     assert result.status == 0
 
 
 # -- transfers on a sandbox -------------------------------------------------------------------------------------------
 
-# by operation, the path and the member of the body with the paying account
 TRANSFERS = {
     "createPix": ("/v1/pix", "account"),
     "transferExternal": ("/v1/transfer/external", "from"),
     "transferInternal": ("/v1/transfer/internal", "from"),
     "transferP2p": ("/v1/transfer/p2p", "from"),
 }
-# questions to an amount: a service ends in a server error if the answer is yes
+"""By operation, its path, and the member of its body that names the paying account."""
 BROKEN_BY = {
     "a negative amount": lambda value: isinstance(value, int | float) and value < 0,
     "a text as an amount": lambda value: isinstance(value, str),
     "an amount of null": lambda value: value is None,
     "NaN": lambda value: value != value,  # NaN alone is not equal to itself
 }
+"""By fault of a service, a function that returns True for an amount at which the service ends in a server error."""
 
 
 class LooksUpTheAccountOfATransfer(Service):
@@ -295,6 +312,7 @@ class LooksUpTheAccountOfATransfer(Service):
     """
 
     def __init__(self, is_broken_by):
+        """`is_broken_by` says of an amount whether it ends in a server error."""
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
         self.is_broken_by = is_broken_by
 
@@ -354,7 +372,7 @@ def test_a_service_that_looks_accounts_up_and_breaks_on_nothing_is_robust(tmp_pa
 
 
 def test_off_a_sandbox_the_message_names_the_invalid_amounts_that_were_not_tested(tmp_path):
-    """Off a sandbox the message of the requirement about server errors names the invalid amounts that were not tested.
+    """Outside a sandbox the message of the requirement about server errors names the invalid amounts that tested nothing.
 
     A text as an amount ends in a server error here, but only for a known account, which no invalid transfer names. The
     amount is the member `value`.

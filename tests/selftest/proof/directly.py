@@ -216,6 +216,7 @@ class _LogThatNotesItsReaders(Log):
     """A log that notes the numbers of the exchanges that a test reads from it. All else is as in `Log`."""
 
     def __init__(self, exchanges: Iterable[Exchange]) -> None:
+        """`exchanges` are those of the log. None of them is noted as read yet."""
         self.numbers_read: set[int] = set()
         super().__init__(exchanges)
 

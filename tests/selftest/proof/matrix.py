@@ -41,6 +41,7 @@ class ProofSummary:
     """A plugin of pytest that collects the results of all services, and writes the summary if every service was tried."""
 
     def __init__(self) -> None:
+        """There is no result yet, and the time of the proof starts."""
         self.results: dict[str, ServiceInSummary] = {}  # by name of the service
         self.expected: set[str] = set()  # the names of all services of the proof; empty if not all are to be tried
         self.started = time.monotonic()

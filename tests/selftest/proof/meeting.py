@@ -38,6 +38,7 @@ class HoldsRequestsTogether(Service):
     seconds: on a busy machine each look takes longer, and so does the other request."""
 
     def __init__(self, **options):
+        """`options` are those of the sandbox. No request is inside yet."""
         super().__init__(**options)
         self.changed = threading.Condition()  # wakes up threads that wait for another request or for its answer
         self.inside = []  # the visits of all requests that are inside now
