@@ -225,7 +225,11 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     texts_that_stay = texts_of_usual_transfer(operation, profile)  # empty outside a sandbox
 
     def synthetic_leaf(leaf: Any, member: str) -> Any:
-        """The value that replaces a text or a number (`leaf`) in a member of this name, by the table above."""
+        """The value that replaces a text or a number (`leaf`) in a member of this name, so that it names nobody.
+
+        A permitted account of the profile stays. Any other text gets the prefix, unless it is harmless on a sandbox. A
+        number stays in an amount or a date. Elsewhere it becomes negative on a sandbox, and a made-up text outside one.
+        """
         if isinstance(leaf, str):
             names_account_of_registration = member == "account" and leaf == account_of_registration
             is_permitted_account = operation == "registerPixKey" and names_account_of_registration
@@ -234,9 +238,11 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
             return _text_that_may_be_sent(leaf, profile)
         if member in _MEMBERS_WITHOUT_IDENTIFIER:
             return leaf
-        if profile.is_sandbox:
-            return -abs(leaf) - 1 if leaf else leaf  # no account and no key is 0 or negative
-        return f"{SYNTHETIC_PREFIX}{member}"
+        if not profile.is_sandbox:
+            return f"{SYNTHETIC_PREFIX}{member}"
+        if leaf == 0:
+            return leaf
+        return -abs(leaf) - 1  # such as -8 for 7: no account and no key is 0 or negative
 
     return _with_leaves_changed(value, synthetic_leaf)  # changes no value of the first row
 

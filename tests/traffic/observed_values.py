@@ -183,8 +183,8 @@ def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
 
     | without the token | with the token | the token is |
     |---|---|---|
-    | refused because of the caller, such as 401 | | REQUIRED |
-    | not refused | | NOT_REQUIRED |
+    | refused because of the caller, such as 401 | anything | REQUIRED |
+    | not refused | anything | NOT_REQUIRED |
     | refused for something else | granted, or another answer | REQUIRED |
     | refused for something else | the same answer | unknown: the text is empty |
 
@@ -515,7 +515,8 @@ def _situation_by_code(exchange: Exchange, value: str | None, log: Log) -> Text 
         return None
     if exchange.purpose is not Execution.PREPARED:
         return joined((value, "for a supplied code"), " ")
-    preparations = log.with_purpose(Preparation.TO_EXECUTE)  # one run prepares all of its codes with one operation
+    # All codes of a run are prepared with the same operation, so the first preparation is enough.
+    preparations = log.with_purpose(Preparation.TO_EXECUTE)
     return preparations[0].operation if preparations else ""
 
 
@@ -629,29 +630,15 @@ def situation_by_missing_field(exchange: Exchange, log: Log) -> Text | None:
 def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
     """Whether a registration needs the field that it lacks: REQUIRED, NOT_REQUIRED, or LIKE_COMPLETE (not known).
 
-    It is compared with a complete registration, whose key is a made-up text and may be refused:
-
-    | without the field | complete | the result is |
-    |---|---|---|
-    | accepted | accepted | LIKE_COMPLETE: the service accepts any key |
-    | accepted | refused, or nothing to compare with | NOT_REQUIRED |
-    | refused | refused in the same way | LIKE_COMPLETE: the service looks at the key first |
-    | refused | accepted, or refused in another way | REQUIRED |
-    | refused | nothing to compare with | None |
-
-    There is nothing to compare with if no complete registration was sent, or if its answer is temporary, such as a
-    server error. If the answer without the field is temporary, the result is None.
+    It is compared with a complete registration. LIKE_COMPLETE if both are accepted, or both are refused in the same
+    way. None if the answers show nothing, such as a server error.
     """
-    if not is_lasting_answer(exchange):
-        return None
-    is_accepted = registered(exchange)
-    complete = _complete_registration(log)
-    if complete is None:  # nothing to compare with
-        return NOT_REQUIRED if is_accepted else None
-    are_both_accepted = is_accepted and registered(complete)
-    if are_both_accepted or indistinguishable(exchange, complete):
-        return LIKE_COMPLETE
-    return NOT_REQUIRED if is_accepted else REQUIRED
+    outcome = _outcome_beside_complete_registration(exchange, log)
+    if outcome == ACCEPTED:
+        return NOT_REQUIRED
+    if outcome == REFUSED:
+        return REQUIRED
+    return outcome
 
 
 def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
@@ -663,12 +650,35 @@ def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
     """
     if exchange.unusual != _OTHER_ACCOUNT:
         return None
-    # It compares the same answers. NOT_REQUIRED means here that `exchange` was accepted, REQUIRED that it was refused.
-    need = need_of_the_field(exchange, log)
-    if need is None:
+    return _outcome_beside_complete_registration(exchange, log)
+
+
+def _outcome_beside_complete_registration(exchange: Exchange, log: Log) -> str | None:
+    """Outcome of an invalid registration (one that lacks a field, for instance), compared with a complete registration.
+
+    The key of the complete registration is a made-up text, so the service may refuse it:
+
+    | the invalid one is | the complete one is | the outcome |
+    |---|---|---|
+    | accepted | accepted | LIKE_COMPLETE: the service accepts any key |
+    | accepted | refused, or missing | ACCEPTED |
+    | refused | refused in the same way | LIKE_COMPLETE: the service looks at the key first |
+    | refused | accepted, or refused in another way | REFUSED |
+    | refused | missing | None |
+
+    An answer counts as missing if it is temporary, such as a server error. If the answer to the invalid registration is
+    temporary, the outcome is None.
+    """
+    if not is_lasting_answer(exchange):
         return None
-    outcomes = {NOT_REQUIRED: ACCEPTED, REQUIRED: REFUSED, LIKE_COMPLETE: LIKE_COMPLETE}
-    return outcomes[need]
+    is_accepted = registered(exchange)
+    complete = _complete_registration(log)
+    if complete is None:
+        return ACCEPTED if is_accepted else None
+    are_both_accepted = is_accepted and registered(complete)
+    if are_both_accepted or indistinguishable(exchange, complete):
+        return LIKE_COMPLETE
+    return _accepted_or_refused(exchange)
 
 
 def situation_by_type_and_format(exchange: Exchange, _log: Log) -> Text | None:

@@ -527,11 +527,13 @@ def reasons_of_types_left_out(log: Log, profile: Profile) -> dict[str, Text]:
     """
     reasons: dict[str, Text] = {}
     keys_not_registered = _keys_not_registered(log, profile)
-    for key_type in dict.fromkeys(key.type for key in profile.pix_keys):
+    types_in_order = list(dict.fromkeys(key.type for key in profile.pix_keys))  # each type once
+    for key_type in types_in_order:
         keys = [key for key in profile.pix_keys if key.type == key_type]
+        was_each_left_out = keys_not_registered.issuperset(keys)
         if key_type in profile.not_for_this_account:
             reasons[key_type] = say("not_for_this_account of the profile names {type}", type=key_type)
-        elif keys_not_registered.issuperset(keys):
+        elif was_each_left_out:
             is_disposable = any(key.disposable for key in keys)
             reason = DISPOSABLE_BUT_LISTED_BEFORE if is_disposable else REGISTERED_BEFORE_AND_NOT_DISPOSABLE
             reasons[key_type] = reason

@@ -181,11 +181,11 @@ def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     for execution in after_wrong_token:
         if refusal_or_failure(execution) in refusals_that_judge_the_code:
             refused.append(execution)
-    origins_that_succeeded = set()  # True: a code that the run prepared; False: a code of the profile
+    origins_that_succeeded = set()  # origins of codes that were executed and never sent with a wrong token
     for success in successful_executions(log):
         if _transaction_code_of(success) not in wrong_tokens:
-            origins_that_succeeded.add(_is_of_prepared_code(success))
-    return [execution for execution in refused if _is_of_prepared_code(execution) in origins_that_succeeded]
+            origins_that_succeeded.add(_origin_of_code(success))
+    return [execution for execution in refused if _origin_of_code(execution) in origins_that_succeeded]
 
 
 def _wrong_tokens_by_code(log: Log) -> dict[str, set[_WrongToken]]:
@@ -212,13 +212,12 @@ def _wrong_tokens_before_a_success(log: Log) -> set[_WrongToken]:
     return harmless
 
 
-def _is_of_prepared_code(execution: Exchange) -> bool:
-    """True if the run prepared the code of this execution; False if the code is one of the profile.
+def _origin_of_code(execution: Exchange) -> str:
+    """Where the code of an execution comes from: "prepared" by the run, or "supplied" by the profile.
 
-    Also False for a prepared code that was sent with extra parts, such as a body: it has a purpose of its own
-    (PREPARED_WITH_EXTRA_PARTS).
+    A prepared code that was sent with extra parts, such as a body (PREPARED_WITH_EXTRA_PARTS), counts as supplied.
     """
-    return execution.purpose is Execution.PREPARED
+    return "prepared" if execution.purpose is Execution.PREPARED else "supplied"
 
 
 def _transaction_code_of(execution: Exchange) -> str:
