@@ -255,7 +255,7 @@ def leads_somewhere(page, link):
     A link without an anchor leads to the whole file. A link without a file, such as "#levels", leads to the same page.
     """
     name, _, anchor = link.partition("#")
-    path = (page.parent / name.replace("\\", "")).resolve() if name else page  # Markdown may have "\\_" for "_"
+    path = (page.parent / name.replace("\\", "")).resolve() if name else page  # a backslash may stand before a "_"
     if not path.exists():
         return False
     return anchor == "" or anchor in anchors_of(path)
@@ -263,9 +263,10 @@ def leads_somewhere(page, link):
 
 def test_links_lead_somewhere():
     """Each link of the documentation to a file of the project leads to a file that exists, and to a heading in it."""
-    links = [(page, link) for page in PAGES for link in re.findall(LINK, page.read_text("utf-8"))]
-
-    broken_links = [(page.name, link) for page, link in links if not leads_somewhere(page, link)]
+    broken_links = []
+    for path in PAGES:
+        links = re.findall(LINK, path.read_text("utf-8"))
+        broken_links += [(path.name, link) for link in links if not leads_somewhere(path, link)]
 
     assert broken_links == []
 
@@ -354,17 +355,24 @@ def test_named_files_exist():
     """
     pages = ARCHITECTURE + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     paths_in_pages = re.findall(r"`([\w./]+\.(?:py|yaml|txt|toml))`", pages)
-    names = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
+    names_of_files = set()
+    for folder in FOLDERS:
+        names_of_files |= {path.name for path in (ROOT / folder).rglob("*.*")}
 
-    absent_files = [path for path in paths_in_pages if not (ROOT / path).exists() and path not in names]
+    absent_from_root = [path for path in paths_in_pages if not (ROOT / path).exists()]
+    absent_files = [path for path in absent_from_root if path not in names_of_files]
 
     assert absent_files == []
 
 
 def test_named_identifiers_exist():
     """Each function, class or member that ARCHITECTURE.md names stands in the code."""
-    paths = [ROOT / "conftest.py", *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
-    words = {word for path in paths for word in re.findall(r"\w+", path.read_text("utf-8"))}
+    python_files = [ROOT / "conftest.py"]
+    for folder in FOLDERS:
+        python_files += (ROOT / folder).rglob("*.py")
+    words = set()
+    for file in python_files:
+        words.update(re.findall(r"\w+", file.read_text("utf-8")))
     identifiers = re.findall(r"`@?(?:\w+\.)*(\w+)(?:\([\w, ]*\))?`", ARCHITECTURE)
 
     absent_identifiers = {*identifiers} - words

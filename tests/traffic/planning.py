@@ -166,8 +166,9 @@ def planned(
     traffic = send_everything(config, client, profile, seed, items, reproduction).traffic
     # The ids of the requirements whose tests judge requests of the run.
     requirement_ids = requirement_ids_of(items, "run_traffic")
-    tested_operations = [requirements()[requirement_id].operation for requirement_id in requirement_ids]
-    not_permitted = frozenset(name for name in tested_operations if name and not permits(profile, name))
+    operations_of_tests = [requirements()[requirement_id].operation for requirement_id in requirement_ids]
+    tested_operations = filter(None, operations_of_tests)  # None: a requirement about no single operation
+    not_permitted = frozenset(name for name in tested_operations if not permits(profile, name))
     return Plan(
         door.exchanges,
         operations_not_permitted=not_permitted,

@@ -226,7 +226,8 @@ class TellsMore(Service):
 
     def preparation_result(self, transfer):
         """The answer to a preparation: a long text, and the code behind it, every second time in another member."""
-        result = super().preparation_result(transfer) | {"terms": "lorem " * (LARGE // 6)}
+        long_text = "lorem " * (LARGE // len("lorem "))
+        result = super().preparation_result(transfer) | {"terms": long_text}
         if len(self.codes) % 2 == 1:
             code = result.pop("transactionId")
             return {"idTransaction": code, **result}

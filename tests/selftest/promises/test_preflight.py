@@ -471,17 +471,19 @@ class AnswersNotFoundTo(FakeBank):
     def __init__(self, operations, words=""):
         """`operations` are those that are answered 404. `words` are in their pages, if there are any."""
         super().__init__()
-        self.operations, self.words = operations, words
+        self.operations = operations
+        self.words = words
 
     @property
-    def codes_received(self):
-        """The requests with a real code."""
+    def paths_with_a_real_code(self):
+        """The paths of the executions of a code that the suite did not make up."""
         return [request.path for request in self.received if has_real_code(request.path)]
 
     @property
-    def bodies_to_accounts(self):
-        """The registrations and deletions."""
-        return [request.path for request in self.received if "/pix/keys" in request.path and request.method != "GET"]
+    def paths_of_changes_of_keys(self):
+        """The paths of the registrations and deletions of keys."""
+        changes = [request for request in self.received if request.method != "GET"]
+        return [request.path for request in changes if "/pix/keys" in request.path]
 
     def finish(self, request, operation, response):
         """The answer, or a page with 404 for one of the operations and for an undocumented path."""
@@ -510,12 +512,12 @@ def test_if_no_path_is_known_no_code_and_no_key_is_sent(changes, operations_that
     bank = AnswersNotFoundTo(operations())
     profile = profile_of_bank(tmp_path, transactions={"codes": [CODE]}, **changes)
     started_journal(tmp_path)
-    result = result_of_run(run_suite_in_memory(bank, profile, tests=ALL_TESTS))
-    failing = {requirement.id for requirement, row in result.results if row.fails}
+    run = run_suite_in_memory(bank, profile, tests=ALL_TESTS)
+    failing = {requirement.id for requirement, result in result_of_run(run).results if result.fails}
     ids_of_existence = {f"{name}.exists" for name in operations_that_do_not_exist}
-    notes = " ".join(str(note.text) for note in result.notes)
+    notes = " ".join(report_notes(run))
 
-    assert (bank.codes_received, bank.bodies_to_accounts) == ([], [])
+    assert (bank.paths_with_a_real_code, bank.paths_of_changes_of_keys) == ([], [])
     assert failing == {"general.versionPrefix"} | ids_of_existence
     assert "base_url may lead elsewhere" in notes
 
@@ -537,8 +539,8 @@ def test_reads_that_are_not_found_do_not_end_the_run(bank, tmp_path):
     started_journal(tmp_path)
     run_suite_in_memory(bank, profile, selected="executePix.status or registerPixKey.status")
 
-    assert bank.codes_received != []
-    assert bank.bodies_to_accounts != []
+    assert bank.paths_with_a_real_code != []
+    assert bank.paths_of_changes_of_keys != []
 
 
 def test_an_account_that_everything_refuses_is_named(tmp_path):

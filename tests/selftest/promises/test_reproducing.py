@@ -77,23 +77,45 @@ def variables_to_export(line, exchange, profile, known):
     ACCOUNT_2 is the second account of the profile, SENT_NAME the member `name` of the body that was sent. `known` has
     further variables, such as that of the token.
     """
-    codes = profile.transactions.codes
-    values_by_name = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys], "CODE": codes}
-    values_by_name["IDENTIFIER"] = texts_of_bodies(profile)
-    variables = known | {f"HEADER_{header.name.upper().replace('-', '_')}": header.text for header in profile.headers}
+    variables = {**known, **values_of_profile(profile), **values_sent(exchange)}
+    for header in profile.headers:
+        variables[f"HEADER_{header.name.upper().replace('-', '_')}"] = header.text
+    number_of_codes = len(profile.transactions.codes)
+    for number in range(number_of_codes + 1, 20):
+        variables[f"CODE_{number}"] = "TX-NEW"  # codes that the run prepared, in the place of which a new one is sent
+    names_in_line = re.findall(r"\$\{(\w+):\?", line)
+    return {name: variables[name] for name in names_in_line if name in variables}
+
+
+def values_of_profile(profile):
+    """By name, variables with the values of a profile: accounts, keys, codes and texts in the bodies of requests.
+
+    The second account has the name ACCOUNT_2, for example.
+    """
+    values_by_name = {
+        "ACCOUNT": profile.accounts,
+        "KEY": [key.key for key in profile.pix_keys],
+        "CODE": profile.transactions.codes,
+        "IDENTIFIER": texts_of_bodies(profile),
+    }
+    variables = {}
     for name, values in values_by_name.items():
         for number, value in enumerate(values, 1):
             variables[name if number == 1 else f"{name}_{number}"] = value
+    return variables
+
+
+def values_sent(exchange):
+    """By name, variables with the values that a request had in its body (SENT_…) and in its Authorization header."""
     authorization = dict(exchange.request.headers).get("Authorization", "")
-    authorization = authorization.encode("latin-1").decode("utf-8", "surrogateescape")
-    variables["WRONG_TOKEN"] = authorization.rpartition(" ")[2]
-    members = re.findall(r'"(\w+)": "?([^",}]*)', exchange.request.body.decode("utf-8", "replace"))
-    variables |= {f"SENT_{name.upper()}": value for name, value in members}
-    random_keys = ("SENT_RANDOM_KEY", *(f"SENT_RANDOM_KEY_{number}" for number in range(2, 20)))
-    variables |= dict.fromkeys(random_keys, dict(members).get("pixKey"))
-    variables |= {f"CODE_{number}": "TX-NEW" for number in range(len(codes) + 1, 20)}
-    names_in_line = re.findall(r"\$\{(\w+):\?", line)
-    return {name: variables[name] for name in names_in_line if name in variables}
+    credential_as_utf8 = authorization.encode("latin-1").decode("utf-8", "surrogateescape")
+    members = dict(re.findall(r'"(\w+)": "?([^",}]*)', exchange.request.body.decode("utf-8", "replace")))
+    variables = {f"SENT_{name.upper()}": value for name, value in members.items()}
+    variables["WRONG_TOKEN"] = credential_as_utf8.split(" ")[-1]
+    names_of_random_key = ["SENT_RANDOM_KEY", *(f"SENT_RANDOM_KEY_{number}" for number in range(2, 20))]
+    for name in names_of_random_key:
+        variables[name] = members.get("pixKey")
+    return variables
 
 
 def differences(exchange, arrived):
@@ -308,7 +330,7 @@ def test_the_lines_of_a_report_reproduce_the_status(tmp_path):
     with Server(ShowsTheDocumentAndBreaksOnOddBodies(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
         profile = write_profile(tmp_path, server.base_url, **changes)
         result = run_in_this_process(f"--environment={profile}", f"--report-dir={tmp_path / 'report'}", "-k", selected)
-        environment = {"TOKEN_FILE": str(token_file), **values_of(load(str(profile)))}
+        environment = {"TOKEN_FILE": str(token_file), **environment_of_a_person(load(str(profile)))}
         lines_by_cause = {finding["cause"]: finding["reproduce"] for finding in result.document["findings"]}
         output_by_cause = {cause: output_of_shell(lines, environment) for cause, lines in lines_by_cause.items()}
     expected_statuses = {
@@ -361,7 +383,8 @@ def test_the_lines_for_a_second_change_of_a_key_make_the_first_one(requirement_i
             finding["reproduce"] for finding in result.document["findings"] if finding["cause"] == requirement_id
         ]
         server.service = BreaksOnWhatIsDoneTwice(token=token)  # a fresh one at the same address
-        output = output_of_shell(lines, values_of(load(str(profile))) | {"PIX_SANDBOX_TOKEN": token})
+        environment = environment_of_a_person(load(str(profile))) | {"PIX_SANDBOX_TOKEN": token}
+        output = output_of_shell(lines, environment)
 
     assert status_in(output) == "500", lines
 
@@ -430,18 +453,11 @@ def output_of_shell(lines, environment):
     return process.stdout
 
 
-def values_of(profile):
-    """The variables that a person with the profile sets before running lines of a report, and a PATH.
+def environment_of_a_person(profile):
+    """The variables of a shell in which a person with the profile runs lines of a report: its values, and a PATH.
 
-    They are the accounts, the keys and the identifiers of the profile: ACCOUNT, ACCOUNT_2 and so on.
+    It has no transaction codes, because the lines prepare a transfer of their own.
     """
-    values_by_name = {
-        "ACCOUNT": profile.accounts,
-        "KEY": [key.key for key in profile.pix_keys],
-        "IDENTIFIER": texts_of_bodies(profile),
-    }
-    variables = {"PATH": os.environ["PATH"], "SENT_MESSAGE": "x"}
-    for name, values in values_by_name.items():
-        for number, value in enumerate(values, 1):
-            variables[name if number == 1 else f"{name}_{number}"] = value
-    return variables
+    variables = values_of_profile(profile)
+    without_codes = {name: value for name, value in variables.items() if not name.startswith("CODE")}
+    return {**without_codes, "PATH": os.environ["PATH"], "SENT_MESSAGE": "x"}

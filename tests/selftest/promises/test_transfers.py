@@ -396,12 +396,13 @@ def test_invalid_bodies_name_nobody(bank):
             if path and {"from", "to", "account", "pixKey"} & set(path):
                 named_items.append((path[-1], item))
     texts = [item for _, item in named_items if isinstance(item, str)]
-    numbers_that_are_no_account = [item for name, item in named_items if is_number(item) and name != "account"]
-    texts_without_the_mark = [text for text in texts if not text.startswith(SYNTHETIC_PREFIX)]
+    texts_without_prefix = [text for text in texts if not text.startswith(SYNTHETIC_PREFIX)]
+    # A number in the member `account` names the payer, so it takes money from nobody else.
+    numbers_as_payees = [item for name, item in named_items if name != "account" and is_number(item)]
 
     assert len(named_items) > 150  # of about 80 invalid and generated bodies for each of four operations
-    assert set(texts_without_the_mark) <= {""}
-    assert set(numbers_that_are_no_account) <= {0, -1}
+    assert set(texts_without_prefix) <= {""}
+    assert set(numbers_as_payees) <= {0, -1}
 
 
 def test_no_amount_off_a_sandbox_is_above_that_of_the_profile(bank):
@@ -431,24 +432,31 @@ def test_no_key_at_an_account_of_the_profile_is_hard_to_delete(bank):
     Unprintable means a control character or half of a surrogate pair. A service might register such a key, and refuse to
     delete it. Only a RANDOM key (EVP at some services) may be empty, as documented.
     """
-    bodies_for_the_profile = [
-        body for path, body in bank.named if any(account in path or account in str(body) for account in OWN_ACCOUNTS)
-    ]
-    bodies_with_a_key = [
-        body
-        for body in bodies_for_the_profile
-        if isinstance(body, dict) and body.get("pixKeyType") not in ("RANDOM", "EVP")
-    ]
-    keys = [body["pixKey"] for body in bodies_with_a_key if isinstance(body.get("pixKey"), str)]
-    nested_keys = [body["pixKey"] for body in bodies_with_a_key if isinstance(body.get("pixKey"), dict | list)]
-    bodies_without_json = [body for body in bodies_for_the_profile if isinstance(body, str)]
+    bodies = bodies_for_accounts_of_profile(bank)
+    bodies_without_json = [body for body in bodies if isinstance(body, str)]
+    objects = [body for body in bodies if isinstance(body, dict)]
+    keys = [body.get("pixKey") for body in objects if body.get("pixKeyType") not in ("RANDOM", "EVP")]
+    text_keys = [key for key in keys if isinstance(key, str)]
+    nested_keys = [key for key in keys if isinstance(key, dict | list)]
+    empty_keys = [key for key in text_keys if key.strip() in ("", SYNTHETIC_PREFIX)]
+    long_keys = [key for key in text_keys if len(key) > 200]
     unprintable = re.compile(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]")
-    empty_keys = [key for key in keys if key.strip() in ("", SYNTHETIC_PREFIX)]
-    long_keys = [key for key in keys if len(key) > 200]
-    unprintable_texts = [text for text in (*keys, *bodies_without_json) if unprintable.search(text)]
+    unprintable_texts = [text for text in (*text_keys, *bodies_without_json) if unprintable.search(text)]
 
-    assert len(keys) > 20
+    assert len(text_keys) > 20
     assert (empty_keys, long_keys, unprintable_texts, nested_keys) == ([], [], [], [])
+
+
+def bodies_for_accounts_of_profile(bank):
+    """The bodies of registrations and deletions that name an account of the profile in their path or in their body.
+
+    A body is its JSON value, or its text if it is no JSON.
+    """
+    bodies = []
+    for path, body in bank.named:
+        if any(account in path or account in str(body) for account in OWN_ACCOUNTS):
+            bodies.append(body)
+    return bodies
 
 
 def test_no_number_is_sent_as_a_key(bank):
@@ -534,13 +542,13 @@ def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_p
     profile = profile_of_sandbox(tmp_path)
     cpf, cnpj, telephone = b"24681357928", b"98765432000198", b"5511955500777"
     bodies = [case.body for case in invalid_requests(operation, profile) if case.body]
-    digits_of_bodies = [re.sub(rb"\D", b"", body) for body in bodies]
-    with_an_identifier = [
-        digits for digits in digits_of_bodies if cpf in digits or cnpj in digits or telephone in digits
-    ]
+    identifiers_found = []
+    for body in bodies:
+        digits = re.sub(rb"\D", b"", body)
+        identifiers_found += [identifier for identifier in (cpf, cnpj, telephone) if identifier in digits]
 
     assert bodies != []
-    assert with_an_identifier == []
+    assert identifiers_found == []
 
 
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
@@ -554,7 +562,8 @@ def test_invalid_requests_without_an_expected_answer_have_a_negative_amount(oper
     cases = observed_invalid_requests(operation, profile)
     values = [_body_value(case.body) for case in cases if case.body]
     amounts = [value.get("value") for value in values if isinstance(value, dict)]
-    amounts_that_could_be_moved = [amount for amount in amounts if is_number(amount) and amount >= 0]
+    numbers = [amount for amount in amounts if is_number(amount)]
+    amounts_that_could_be_moved = [amount for amount in numbers if amount >= 0]
 
     assert amounts != []
     assert amounts_that_could_be_moved == []

@@ -95,7 +95,7 @@ class HoldsRequestsTogether(Service):
         """Make the visit of a request, which is inside the service during the block. Yields the visit."""
         has_token = request.header("Authorization") == f"Bearer {self.token}"
         visit = Visit(request, self.operation_of(request), has_token)
-        with self.changed:
+        with self.changed:  # only one thread at a time may change the list
             for other_visit in self.inside:
                 if self.affect_each_other(visit, other_visit):
                     visit.beside = other_visit

@@ -101,9 +101,9 @@ class DeclaredService:
 class Registry:
     """The declared services of one sort, such as the mutants, by name."""
 
-    def __init__(self, lists: str) -> None:
-        """`lists` says what the requirements of a declaration do: "fails" or "warns"."""
-        self.lists = lists
+    def __init__(self, field_of_requirements: str) -> None:
+        """`field_of_requirements` says what the requirements of a declaration do: "fails" or "warns"."""
+        self.field_of_requirements = field_of_requirements
         self.declared_services: dict[str, DeclaredService] = {}
 
     def declare(
@@ -111,19 +111,22 @@ class Registry:
     ) -> Callable[[ServiceClass], ServiceClass]:
         """A decorator that declares a class as a service of the proof. Its name and docstring become those of the service.
 
-        `requirements` are the ids of the requirements that fail or warn. `expected` are further fields of
-        `DeclaredService`, such as `hides`. ValueError if another service has the same name.
+        `kind_of_change` is what was changed in the sandbox to make the service, such as "masking". `requirements` are
+        the ids of the requirements that fail or warn. `expected` are further fields of `DeclaredService`, such as
+        `hides`. ValueError if another service has the same name.
         """
         declared_at = _place_of_declaration()
 
         def register(service_class: ServiceClass) -> ServiceClass:
             """The class itself, after it was declared."""
-            if service_class.__name__ in self.declared_services:
-                raise ValueError(f"two services are called {service_class.__name__}")
-            self.declared_services[service_class.__name__] = DeclaredService(
-                service_class.__name__, service_class, (service_class.__doc__ or "").strip(), kind_of_change, declared_at=declared_at,
-                **{self.lists: requirements, **expected},
-            )  # fmt: skip
+            name = service_class.__name__
+            if name in self.declared_services:
+                raise ValueError(f"two services are called {name}")
+            description = (service_class.__doc__ or "").strip()
+            verdicts = {self.field_of_requirements: requirements, **expected}
+            self.declared_services[name] = DeclaredService(
+                name, service_class, description, kind_of_change, declared_at=declared_at, **verdicts
+            )
             return service_class
 
         return register
@@ -178,11 +181,11 @@ def ids_of_operation(operation: str, *ends: str) -> tuple[str, ...]:
     return tuple(f"{operation}.{end}" for end in ends)
 
 
-MUTANTS = Registry(lists="fails")
+MUTANTS = Registry(field_of_requirements="fails")
 """Services that break exactly the requirements that they declare. The declared ones fail, and `warns` names others."""
-VARIANTS = Registry(lists="fails")
+VARIANTS = Registry(field_of_requirements="fails")
 """Services that conform, but differ from the sandbox. They show that nothing fails wrongly."""
-BORDERLINE = Registry(lists="warns")
+BORDERLINE = Registry(field_of_requirements="warns")
 """Services that get exactly the warnings they name, and do not fail."""
 
 mutant, declare_mutant = MUTANTS.declare, MUTANTS.derive

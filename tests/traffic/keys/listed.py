@@ -403,22 +403,24 @@ class KeyLists:
         return missing
 
     def _never_listed(self) -> list[Exchange]:
-        """The granted registrations of documented key types that lists do not show: no list has a key of such a type.
+        """The granted registrations of a key that no list shows, if no list shows any registered key of the same type.
 
-        All registrations of such a key are returned, such as the second one. RANDOM is left out, because no request
-        names such a key.
+        All registrations of such a key are returned, also a second one. RANDOM keys are left out, because no request
+        names their values.
         """
-        listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._granted_and_listed)}
+        listed_types = {type_sent(registration) for registration, _ in self._granted_and_listed}
         missing_keys = set()
         for registration, listing in self._granted_with_next_list:
             key = key_sent(registration)
             if not self._may_be_listed(key, listing):
                 missing_keys.add(key)
-        return [
-            registration
-            for registration in accepted_registrations(self._log)
-            if type_sent(registration) not in listed_types and key_sent(registration) in missing_keys
-        ]
+        never_listed = []
+        for registration in accepted_registrations(self._log):
+            key_type = type_sent(registration)
+            is_type_listed = key_type in listed_types
+            if key_type != "RANDOM" and not is_type_listed and key_sent(registration) in missing_keys:
+                never_listed.append(registration)
+        return never_listed
 
     def _may_be_listed(self, key: str, listing: Listing) -> bool:
         """True if the list shows a key, or may show it in another way:

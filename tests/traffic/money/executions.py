@@ -132,8 +132,8 @@ def is_refused_and_done(execution: Exchange) -> bool:
 def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
     """The executions that were refused, perhaps because wrong tokens had spent their codes before.
 
-    A wrong token spends a code if the service does not execute the code any more after it. Each code is sent with wrong
-    tokens first, and with the valid token last. In two cases wrong tokens are not the reason for the refusal of a code:
+    A wrong token spends a code if the service does not execute the code any more after it. Most codes are sent with
+    wrong tokens first, and with the valid token last. In two cases wrong tokens are not the reason for a refusal:
 
     - The service executed other codes after the same wrong tokens. So these tokens are harmless.
     - A code that was never sent with a wrong token was refused in the same way. For example, the service executes
@@ -144,11 +144,11 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
         return []
     wrong_tokens = _wrong_tokens_by_code(log)
     harmless_tokens = _wrong_tokens_before_a_success(log)
-    refused_without_wrong_token = [
-        execution
-        for execution in answers_to_real_codes(log)
-        if _transaction_code_of(execution) not in wrong_tokens and refusal_or_failure(execution) is not None
-    ]
+    refused_without_wrong_token = []
+    for execution in answers_to_real_codes(log):
+        had_wrong_token = _transaction_code_of(execution) in wrong_tokens
+        if not had_wrong_token and refusal_or_failure(execution) is not None:
+            refused_without_wrong_token.append(execution)
     spent = []
     for execution in refused:
         tokens_of_code = wrong_tokens[_transaction_code_of(execution)]
