@@ -406,8 +406,9 @@ def _outcome_of_hidden_execution(
     | only a part could be read, or a refusal that says DONE in words | UNKNOWN |
     """
     is_refused = refusal_or_failure(exchange) is not None
-    results = execution_results(response)
-    if is_refused and results:
+    # Only of a refusal, because the search for results in a long answer takes long.
+    results = execution_results(response) if is_refused else []
+    if results:
         return _outcome_of_contradiction(
             says_done=any(is_done(result) for result in results),
             only_this_request_can_have_executed=only_this_request_can_have_executed,
