@@ -5,8 +5,8 @@ For this the module decides
 
 - whether an answer is lasting, that is, whether the same request would get it again in a minute. A server error, a
   rate limit or the refusal of a token that has expired is not.
-- what is stored of an answer (`answer_of`): status, media type, and the JSON types of its members, but no value.
-- whether two answers are the same (`indistinguishable`), although a time or a request id in them differs.
+- what is stored of an answer (`facts_of_answer`): status, media type, and the JSON types of its members, but no value.
+- whether two answers are the same (`is_answered_like`), although a time or a request id in them differs.
 
 The modules of `tests/traffic` and `tests/conformance` ask this module.
 Source: interface document, Errors 5: it shows no answer but successes.
@@ -100,7 +100,7 @@ _HEADERS_OF_A_REFUSAL = ("Allow", "Location", "Retry-After", "WWW-Authenticate")
 """Headers that say how a request is refused."""
 
 
-def answer_of(exchange: Exchange) -> Facts:
+def facts_of_answer(exchange: Exchange) -> Facts:
     """What is stored of an answer for an observation: its status, media type and headers in words, and its JSON types.
 
     They are facts: pairs of a JSON pointer and a type, such as ("", "200 application/json") for the answer as a whole
@@ -163,7 +163,7 @@ _HEAD_OF_A_FINGERPRINT = 3
 """Elements at the start of a fingerprint that must be equal in all answers: status, media type and code."""
 
 
-def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
+def is_answered_like(exchange: Exchange, *references: Exchange) -> bool:
     """True if the answer is the same as the answers of the references, except for words that vary in every answer.
 
     So the run recognizes, for example, an endpoint that does not exist: it answers like other paths that do not exist.
@@ -197,10 +197,10 @@ def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
 def is_answered_like_each(exchange: Exchange, others: Iterable[Exchange]) -> bool:
     """True if the answer is the same as each of these answers.
 
-    Each is compared alone. If `indistinguishable` compared all at once, words in which the others differ would not
+    Each is compared alone. If `is_answered_like` compared all at once, words in which the others differ would not
     count, and no word would be left of a service that writes JSON in another way each time.
     """
-    return all(indistinguishable(exchange, other) for other in others)
+    return all(is_answered_like(exchange, other) for other in others)
 
 
 def _fingerprint_of(exchange: Exchange, response: Response) -> _Fingerprint:

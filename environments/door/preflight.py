@@ -17,7 +17,7 @@ from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from spec.answers import RefusalKind, may_be_due_to_a_bad_token, refusal_about_the_caller, refusal_or_failure
 from spec.exchange import Exchange, FailureKind, Purpose
 from spec.interface import READ_OPERATIONS
-from spec.observed import indistinguishable
+from spec.observed import is_answered_like
 
 
 class Preflight(Purpose):
@@ -109,7 +109,7 @@ def _check_if_no_path_is_known(client: Client, first: Exchange) -> None:
     to_undocumented_paths = client.send_to_siblings(first.operation, None, purpose=purpose)
     for operation, path_parameter in _harmless_requests(client):
         exchange = client.send(operation, path_parameter, purpose=purpose)
-        is_answered_otherwise = not indistinguishable(exchange, *to_undocumented_paths)
+        is_answered_otherwise = not is_answered_like(exchange, *to_undocumented_paths)
         if is_answered_otherwise:  # so the service knows this path
             return
     client.knows_no_path = True

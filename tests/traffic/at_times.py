@@ -34,7 +34,7 @@ from spec.answers import RefusalKind, refusal_about_the_caller, refusal_kind
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import PREPARING_OPERATIONS, operations
 from spec.log import Log
-from spec.observed import indistinguishable, is_answered_like_each
+from spec.observed import is_answered_like, is_answered_like_each
 from tests.traffic.kept_refusals import KeptRefusal
 from tests.traffic.keys.purposes import Registering, is_answered_like_registered_keys
 from tests.traffic.keys.registrar import Registrar
@@ -148,7 +148,7 @@ def _is_404_at_times(log: Log, operation: str) -> bool:
     not_found = [exchange for exchange in exchanges if _kind_of_refusal(exchange) is RefusalKind.NOT_FOUND]
     for refused in not_found:
         for exchange in exchanges:
-            if _is_same_request(exchange, refused) and not indistinguishable(exchange, refused):
+            if _is_same_request(exchange, refused) and not is_answered_like(exchange, refused):
                 return True
     return False
 

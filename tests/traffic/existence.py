@@ -37,7 +37,7 @@ from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING_OPERATIONS, operations
 from spec.log import Log
 from spec.message import Text, joined, say
-from spec.observed import indistinguishable, is_temporary
+from spec.observed import is_answered_like, is_temporary
 from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
 from tests.traffic.at_times import refusals_of_the_path, refused_at_times
 from tests.traffic.invalid import UNREADABLE
@@ -343,7 +343,7 @@ def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judg
         return inconclusive(say("no answer"), exchange, *siblings[:1])
 
     is_from_the_endpoint = kind is not RefusalKind.REDIRECT or _is_redirect_of_an_endpoint(exchange, responses)
-    if is_from_the_endpoint and not indistinguishable(exchange, *siblings):
+    if is_from_the_endpoint and not is_answered_like(exchange, *siblings):
         every_valid_request_got_404 = _find_out_if_every_valid_request_got_404(evidence, exchange, siblings)
         if every_valid_request_got_404:
             why = joined((_ALWAYS_MISSING, _needed_for(exchange.operation)))
@@ -452,7 +452,7 @@ def _invalid_request_unlike_its_sibling(evidence: _EvidenceInLog, operation: str
     for purpose in purposes:
         for exchange in evidence.harmless(operation, purpose):
             siblings = evidence.siblings_of(exchange)
-            if siblings and _are_answered([exchange, *siblings]) and not indistinguishable(exchange, *siblings):
+            if siblings and _are_answered([exchange, *siblings]) and not is_answered_like(exchange, *siblings):
                 return exchange, siblings[0]
     return ()
 
@@ -480,7 +480,7 @@ def _find_out_if_valid(evidence: _EvidenceInLog, exchange: Exchange, siblings: l
         return exchange.purpose is Execution.PREPARED
     if exchange.operation == "deletePixKey":
         registrations = evidence.harmless("registerPixKey")
-        if any(indistinguishable(registration, *siblings) for registration in registrations):
+        if any(is_answered_like(registration, *siblings) for registration in registrations):
             return False
     accepted = _accepted_by_other_operations(evidence, exchange.operation)
     account = _path_parameter_of(exchange)

@@ -36,7 +36,7 @@ from spec.interface import READ_OPERATIONS
 from spec.json_text import is_number
 from spec.log import Log
 from spec.message import Text, joined, say
-from spec.observed import indistinguishable, is_answered_like_each
+from spec.observed import is_answered_like, is_answered_like_each
 from spec.rules import judge
 from spec.rules.reproduction import Reproduction
 from spec.rules.robustness import never_answered
@@ -148,7 +148,7 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     with_wrong_token = [exchange for exchange in to_be_refused if exchange.credential == WRONG_TOKEN]
     if not with_bearer or not with_bearer[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
-    if indistinguishable(with_bearer[0], with_wrong_token[0]):
+    if is_answered_like(with_bearer[0], with_wrong_token[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
 
     in_other_forms = [exchange for exchange in to_be_refused if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
@@ -272,7 +272,7 @@ def _indistinguishable_success(exchange: Exchange, successes: Sequence[Exchange]
     Differences such as a time or a request id do not count.
     """
     for success in successes:
-        if indistinguishable(exchange, success):
+        if is_answered_like(exchange, success):
             return success
     return None
 

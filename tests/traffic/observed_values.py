@@ -47,7 +47,7 @@ from spec.json_text import is_integer
 from spec.key_list import UUID
 from spec.log import Log
 from spec.message import Text, joined
-from spec.observed import answer_of, final_answer, indistinguishable, is_lasting_answer, is_refused
+from spec.observed import facts_of_answer, final_answer, is_answered_like, is_lasting_answer, is_refused
 from tests.harness.selection import WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import PURPOSES_WITH_OTHER_TYPES, body_sent, type_sent
@@ -66,7 +66,7 @@ def answer_if_successful(exchange: Exchange, _log: Log) -> Facts | None:
     It is for requirements about the shape of an answer that the document does not describe. A refusal shows nothing
     here, because a valid request is refused for a passing reason: a limit, the time of day or the account.
     """
-    return answer_of(exchange) if succeeded(exchange) else None
+    return facts_of_answer(exchange) if succeeded(exchange) else None
 
 
 def answer_if_it_stays(exchange: Exchange, _log: Log) -> Facts | None:
@@ -74,12 +74,12 @@ def answer_if_it_stays(exchange: Exchange, _log: Log) -> Facts | None:
 
     Only an answer that stays the same shows how a service behaves.
     """
-    return answer_of(exchange) if is_lasting_answer(exchange) else None
+    return facts_of_answer(exchange) if is_lasting_answer(exchange) else None
 
 
 def answer_to_too_many_requests(exchange: Exchange, _log: Log) -> Facts | None:
     """Facts of the answer if it says that too many requests were sent (status 429); None for any other answer."""
-    return answer_of(exchange) if refusal_or_failure(exchange) is RefusalKind.RATE_LIMIT else None
+    return facts_of_answer(exchange) if refusal_or_failure(exchange) is RefusalKind.RATE_LIMIT else None
 
 
 def situation_by_operation(exchange: Exchange, _log: Log) -> Text | None:
@@ -199,7 +199,7 @@ def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
         return NOT_REQUIRED
     if not is_lasting_answer(with_token):
         return ""
-    token_changes_the_answer = succeeded(with_token) or answer_of(without_token) != answer_of(with_token)
+    token_changes_the_answer = succeeded(with_token) or facts_of_answer(without_token) != facts_of_answer(with_token)
     return REQUIRED if token_changes_the_answer else ""
 
 
@@ -266,7 +266,7 @@ def refusal_for_its_size(exchange: Exchange, _log: Log) -> Facts | str | None:
     if not is_lasting_answer(exchange):
         return None
     if refusal_or_failure(exchange) is RefusalKind.SIZE:
-        return answer_of(exchange)
+        return facts_of_answer(exchange)
     return "not refused for its size"
 
 
@@ -384,7 +384,7 @@ def _situation_by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
         return joined(exchange.unusual, ": ")
     complete = _complete_registration(log)
     answer = final_answer(exchange, log)
-    if complete is None or indistinguishable(answer, complete):
+    if complete is None or is_answered_like(answer, complete):
         return None  # the answer is not about the field; registerPixKey.body.required shows whether it is needed
     return "a field: missing"
 
@@ -399,9 +399,9 @@ def how_it_is_refused(exchange: Exchange, log: Log) -> Facts | str | None:
         return None
     if exchange.operation == _EXECUTE and exchange.credential == VALID:
         execution_of_unknown_code = _answer_to_unknown_code(log)
-        if execution_of_unknown_code and answer_of(exchange) == answer_of(execution_of_unknown_code):
+        if execution_of_unknown_code and facts_of_answer(exchange) == facts_of_answer(execution_of_unknown_code):
             return "like an unknown code"
-    return answer_of(exchange) if is_refused(exchange) else "not refused"
+    return facts_of_answer(exchange) if is_refused(exchange) else "not refused"
 
 
 def _is_taken_for_valid(exchange: Exchange) -> bool:
@@ -676,7 +676,7 @@ def _outcome_beside_complete_registration(exchange: Exchange, log: Log) -> str |
     if complete is None:
         return ACCEPTED if is_accepted else None
     are_both_accepted = is_accepted and registered(complete)
-    if are_both_accepted or indistinguishable(exchange, complete):
+    if are_both_accepted or is_answered_like(exchange, complete):
         return LIKE_COMPLETE
     return _accepted_or_refused(exchange)
 

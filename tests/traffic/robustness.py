@@ -35,7 +35,7 @@ from spec.interface import KEY_TYPES, PREPARING_OPERATIONS
 from spec.json_text import as_bytes, is_number, read_json
 from spec.log import Log
 from spec.message import Text, joined, say
-from spec.observed import indistinguishable
+from spec.observed import is_answered_like
 from spec.rules import ROBUSTNESS
 from tests.harness.selection import ABOUT_ALL_REQUESTS, SHOWN_BY_INVALID_REGISTRATIONS, WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.case import (
@@ -313,7 +313,7 @@ def _is_answered_like_unknown_account(
     False for a request for an account of the profile, because the service knows that account.
     """
     is_for_own_account = exchange.request.last_segment in profile.accounts
-    return not is_for_own_account and indistinguishable(exchange, *valid_for_unknown_account)
+    return not is_for_own_account and is_answered_like(exchange, *valid_for_unknown_account)
 
 
 def _is_malformed(exchange: Exchange, members: Members) -> bool:

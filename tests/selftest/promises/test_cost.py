@@ -27,7 +27,7 @@ from spec.exchange import VALID, json_error
 from spec.findings import MOST_POINTERS, Conclusion
 from spec.json_text import MAX_VALUES
 from spec.key_list import Listing
-from spec.observed import answer_of
+from spec.observed import facts_of_answer
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution
 from tests.selftest.services.keys_of_others import ACCOUNT, HoldsKeysOfACustomer
@@ -212,7 +212,7 @@ def do_work_of_an_answer(data):
     for requirement_id in RULES_OF_EXECUTION:
         judge(requirement_id, execution_answer)
     outcome_of(execution_answer, executes=True)
-    answer_of(list_of_keys)
+    facts_of_answer(list_of_keys)
     for listing in (Listing(list_of_keys, "/data/keys/*/key"), Listing(list_of_keys)):
         for number in range(3):
             listing.may_show(f"+551190000000{number}")

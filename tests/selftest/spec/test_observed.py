@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spec.exchange import FailureKind
-from spec.observed import answer_without_body, indistinguishable, is_lasting_answer, is_refused, is_temporary
+from spec.observed import answer_without_body, is_answered_like, is_lasting_answer, is_refused, is_temporary
 from tests.selftest.exchanges import REGISTRATION_RESULT, answer, execution, registration, unanswered
 
 TEXT = (("Content-Type", "text/plain"),)
@@ -99,7 +99,7 @@ def test_answers_that_differ_in_path_and_digits_alone_are_alike():
     refusal_of_first = refusal(404, b"no /v1/execute/pix/TX-1 at 10:00, request 4711", path="/v1/execute/pix/TX-1")
     refusal_of_second = refusal(404, b"no /v1/execute/pix/TX-2 at 11:30, request 815", path="/v1/execute/pix/TX-2")
 
-    assert indistinguishable(refusal_of_first, refusal_of_second)
+    assert is_answered_like(refusal_of_first, refusal_of_second)
 
 
 @pytest.mark.parametrize(
@@ -113,4 +113,4 @@ def test_answers_that_differ_in_path_and_digits_alone_are_alike():
 )
 def test_answers_with_another_status_or_other_words_differ(answer, other_answer):
     """Two answers differ if they have another status or other words, or if one of the two requests got no answer."""
-    assert not indistinguishable(answer, other_answer)
+    assert not is_answered_like(answer, other_answer)

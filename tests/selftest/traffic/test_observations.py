@@ -15,7 +15,7 @@ from reports.result.run_verdict import result_of_run
 from spec.exchange import FailureKind
 from spec.interface import SYNTHETIC_PREFIX
 from spec.log import Log
-from spec.observed import answer_of
+from spec.observed import facts_of_answer
 from spec.requirements import requirements
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration, unanswered
 from tests.selftest.proof.directly import run_tests_in_memory, sent_to_the_sandbox
@@ -257,7 +257,7 @@ def test_an_unusual_code_is_observed_if_there_is_no_unknown_one_to_compare_with(
     """Without an execution of a code that nobody has, the answer to an unusual code is observed."""
     observed = observed_texts("executePix.refusal", [CODE_WITH_QUOTES])
 
-    assert observed == {"transactionId: with quotes": [answer_of(CODE_WITH_QUOTES)]}
+    assert observed == {"transactionId: with quotes": [facts_of_answer(CODE_WITH_QUOTES)]}
 
 
 def test_an_unusual_account_is_not_compared_with_an_unknown_code():
@@ -265,7 +265,7 @@ def test_an_unusual_account_is_not_compared_with_an_unknown_code():
     read_with_quotes = replace(CODE_WITH_QUOTES, operation="getBalance", unusual=("accountId", "with quotes"))
     observed = observed_texts("getBalance.refusal", [UNKNOWN_CODE, read_with_quotes])
 
-    assert observed == {"accountId: with quotes": [answer_of(read_with_quotes)]}
+    assert observed == {"accountId: with quotes": [facts_of_answer(read_with_quotes)]}
 
 
 @pytest.mark.parametrize(

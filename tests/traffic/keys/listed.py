@@ -32,7 +32,7 @@ from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.key_list import Listing, ValuesBeside, may_be_random_key, plain
 from spec.log import Log
 from spec.message import Text, say
-from spec.observed import indistinguishable
+from spec.observed import is_answered_like
 from tests.traffic.keys.purposes import (
     DELETE,
     LIST,
@@ -360,7 +360,7 @@ class KeyLists:
 
         Then it may have been refused because another client had registered the key.
         """
-        return any(indistinguishable(exchange, repeated) for repeated in repeated_registrations(self._log))
+        return any(is_answered_like(exchange, repeated) for repeated in repeated_registrations(self._log))
 
     # -- granted, and not listed ------------------------------------------------------------------------------------
 

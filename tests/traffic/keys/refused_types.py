@@ -30,7 +30,7 @@ from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.key_list import UUID
 from spec.log import Log
 from spec.message import Message, Text, joined, say
-from spec.observed import indistinguishable
+from spec.observed import is_answered_like
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.keys.listed import KeyLists, refused_but_registered
 from tests.traffic.keys.purposes import (
@@ -181,7 +181,7 @@ def _find_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
     for wait_s in _WAITS_S:
         time.sleep(wait_s)
         answer = registrar.register(body_sent(refused), Registering.WITHOUT_THE_DIFFERENCE)
-        if not indistinguishable(answer, refused):
+        if not is_answered_like(answer, refused):
             return
 
 
@@ -267,7 +267,7 @@ def _is_refused_like_another_type(log: Log, refused: Exchange) -> bool:
     Then the account may be full, and the key type is perhaps not the reason.
     """
     for exchange in first_registrations(log):
-        if type_sent(exchange) != type_sent(refused) and indistinguishable(exchange, refused):
+        if type_sent(exchange) != type_sent(refused) and is_answered_like(exchange, refused):
             return True
     return False
 
@@ -371,7 +371,7 @@ def deviations_if_more_is_needed(log: Log) -> dict[str, Judgement]:
     without_difference = log.of(REGISTER, Registering.WITHOUT_THE_DIFFERENCE)
     # `_find_what_is_needed` sends fewer repetitions if an answer differs from the refusal.
     are_all_sent = len(without_difference) == _MOST_REPETITIONS
-    are_all_refused_alike = all(indistinguishable(exchange, refused) for exchange in without_difference)
+    are_all_refused_alike = all(is_answered_like(exchange, refused) for exchange in without_difference)
     if not are_all_sent or not are_all_refused_alike:
         return {}
     # The differences are sent in their order until one is accepted, so the last one that was sent is the accepted one.

@@ -23,7 +23,7 @@ from spec.answers import (
 )
 from spec.exchange import VALID, Exchange, Purpose
 from spec.log import SEQUENCES, Log
-from spec.observed import indistinguishable
+from spec.observed import is_answered_like
 
 EXECUTE = "executePix"
 """GET /v1/execute/pix/{transactionId}."""
@@ -153,7 +153,7 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
     for execution in refused:
         tokens_of_code = wrong_tokens[_transaction_code_of(execution)]
         had_only_harmless_tokens = tokens_of_code.issubset(harmless_tokens)
-        is_refused_in_any_case = any(indistinguishable(execution, other) for other in refused_without_wrong_token)
+        is_refused_in_any_case = any(is_answered_like(execution, other) for other in refused_without_wrong_token)
         if not had_only_harmless_tokens and not is_refused_in_any_case:
             spent.append(execution)
     return spent

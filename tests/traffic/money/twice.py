@@ -20,7 +20,7 @@ from spec.answers import data_of, grants_protected_result, is_granted, succeeded
 from spec.exchange import Exchange, Purpose
 from spec.facts import Facts
 from spec.json_text import JsonPath, leaves_of
-from spec.observed import answer_of, is_lasting_answer
+from spec.observed import facts_of_answer, is_lasting_answer
 from tests.traffic.money.preparing import prepare_executable_transfers
 
 MOVED_TWICE = "MONEY MOVED TWICE: a second execution of a code changes the balance again"
@@ -68,7 +68,7 @@ class ExecutedTwice:
         if not is_lasting_answer(self.second):
             return []
         if not grants_protected_result(self.second):
-            return [answer_of(self.second)]
+            return [facts_of_answer(self.second)]
         is_the_same = data_of(self.first.response) == data_of(self.second.response)
         return ["the same result" if is_the_same else "another result"]
 

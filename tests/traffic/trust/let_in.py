@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from spec.answers import ABOUT_THE_CALLER, TEMPORARY_REFUSALS, grants_protected_result, refusal_kind
 from spec.exchange import Exchange, Purpose
 from spec.log import Log
-from spec.observed import indistinguishable
+from spec.observed import is_answered_like
 from tests.traffic.keys.purposes import REGISTER, type_sent
 
 
@@ -115,7 +115,7 @@ def is_answered_as_with_the_token(answer: Exchange, log: Log) -> bool:
     with_the_token = answer_with_the_token(answer, log)
     if with_the_token is None or not is_about_the_identifier(answer):
         return False
-    return indistinguishable(answer, with_the_token)
+    return is_answered_like(answer, with_the_token)
 
 
 def is_refused_for_the_token(answer: Exchange, log: Log) -> bool:
@@ -303,7 +303,7 @@ def _is_filtered(answer: Exchange, read: Exchange) -> bool:
     Then a filter in front of the service refuses any request with this stand-in, in the same words as an unknown code
     or account, and the stand-in was not let in. Also true if the read has no answer, because then nothing is proved.
     """
-    return read.response is None or indistinguishable(read, answer)
+    return read.response is None or is_answered_like(read, answer)
 
 
 # -- all of it ------------------------------------------------------------------------------------------------------
