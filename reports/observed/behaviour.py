@@ -25,7 +25,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from reports.result.published import BehaviourData, Day, Published, RequirementId
-from reports.sentences.wording import grouped, listed, shortened
+from reports.sentences.wording import grouped, joined_with_and, shortened
 from spec.facts import Facts, contradictions, facts_as_text, merged_facts, redacted_facts, types_in_words
 from spec.requirements import requirements
 
@@ -141,7 +141,7 @@ def behaviour_in_words(situations: Situations) -> str:
     parts = []
     for words, names in situations_by_words.items():
         has_named_situation = any(names)  # False if the requirement has only one situation: its name is empty
-        parts.append(f"{listed(names)}: {words}" if has_named_situation else words)
+        parts.append(f"{joined_with_and(names)}: {words}" if has_named_situation else words)
     return "; ".join(parts)
 
 

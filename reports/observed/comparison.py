@@ -24,7 +24,7 @@ from reports.result.document import (
     ReportedRequirement,
 )
 from reports.result.verdicts import TESTED, VERDICTS_ON_THE_SERVICE, RunVerdict, Verdict
-from reports.sentences.wording import listed, read_moment
+from reports.sentences.wording import joined_with_and, read_moment
 from spec.message import Date, Message, Text, joined_keeping_repeats, say
 
 VERDICTS_THAT_CAN_BE_COMPARED = (*VERDICTS_ON_THE_SERVICE, RunVerdict.INCOMPLETE)
@@ -173,7 +173,7 @@ def _line(other_run: ComparedRun, changes: Mapping[str, Sequence[str]], differs:
         "compared with {environment}, {when} (other {differs}): {changes}",
         environment=other_run.environment,
         when=when,
-        differs=listed(list(map(say, differs))),
+        differs=joined_with_and(list(map(say, differs))),
         changes=changes_in_words,
     )
 

@@ -19,7 +19,7 @@ from reports.result.document import ReportedFinding, RunDocument
 from reports.result.run import Run
 from reports.result.verdicts import RunVerdict, Verdict
 from reports.sentences.headline import count_lines, drift_in_words, drift_lines, headline, left_out, run_line
-from reports.sentences.wording import capped, exchanges_in_words, first_few, grouped, listed
+from reports.sentences.wording import capped, exchanges_in_words, first_few, grouped, joined_with_and
 from spec.message import Text, joined, texts_in_values
 
 _MOST_REASONS = 5
@@ -61,7 +61,7 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
             yield f"{entry.number_in_words}: {entry.why}"
     yield from _line_about_ignored_malformed_requests(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
-        first_key_and_number = listed(capped([key.what for key in keys], 1))  # `a@example.com and 2 more`
+        first_key_and_number = joined_with_and(capped([key.what for key in keys], 1))  # `a@example.com and 2 more`
         yield f"not cleaned up: {first_key_and_number}: {why}"
     # A transfer that was prepared and not executed stays at the service, so it is not cleaned up.
     yield from (f"not cleaned up: {transfer}" for transfer in document.transfers_not_executed)
@@ -166,8 +166,8 @@ def _line_about_ignored_malformed_requests(document: RunDocument) -> Iterator[st
     if operations:
         each_once = list(dict.fromkeys(operations))
         yield (
-            f"unseen outside a sandbox: malformed requests to {listed(each_once)}, answered like valid requests "
-            "for an unknown account (the report names them)"
+            f"unseen outside a sandbox: malformed requests to {joined_with_and(each_once)}, answered like valid "
+            "requests for an unknown account (the report names them)"
         )
 
 

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from environments.profiles.model import Auth
-from reports.sentences.wording import listed
+from reports.sentences.wording import joined_with_and
 from spec.answers import REFUSED_FOR_NOW, RefusalKind, answer_in_words, is_granted, is_page, refusal_kind
 from spec.exchange import VALID, Exchange
 from spec.interface import READ_OPERATIONS, operations
@@ -133,7 +133,7 @@ class Grants:
             yield say(
                 "the token was refused with 401 by {operations}: it is wrong, has expired, or is for another "
                 "environment, check auth ({source})",
-                operations=listed(self.operations_asked(operations())),
+                operations=joined_with_and(self.operations_asked(operations())),
                 source=source,
             )
             return

@@ -13,7 +13,7 @@ from itertools import chain
 
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict, tested_and_testable
-from reports.sentences.wording import capped, count_of_each_level, grouped, listed, operations_in_words
+from reports.sentences.wording import capped, count_of_each_level, grouped, joined_with_and, operations_in_words
 from spec.message import Date, Message, Text, joined, joined_keeping_repeats, say, say_many, texts_in_values
 
 PERMISSIONS = {
@@ -188,10 +188,10 @@ def permissions_in_words(allow: Collection[str]) -> Text:
     if not forbidden:
         return say("everything permitted")
     if len(forbidden) <= _MOST_EXCEPTED:
-        return say("everything permitted except to {permissions}", permissions=listed(forbidden))
+        return say("everything permitted except to {permissions}", permissions=joined_with_and(forbidden))
     if len(permitted) == 1:
         return say("{permission} only", permission=permitted[0])
-    return listed(permitted) or say("nothing permitted")
+    return joined_with_and(permitted) or say("nothing permitted")
 
 
 def result_line(document: RunDocument) -> Text:
@@ -266,13 +266,13 @@ def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
     if document.drift:
         yield drift_in_words(document)
     if document.granted_nothing and document.granted:  # if no operation succeeded at all, the verdict says so
-        yield say("no request to {operations} succeeded", operations=listed(document.granted_nothing))
+        yield say("no request to {operations} succeeded", operations=joined_with_and(document.granted_nothing))
     if document.cut:
         cuts = [
             say("{why} ({operations})", why=cut.why, operations=operations_in_words(cut.operations))
             for cut in document.cut
         ]
-        yield say("cut short, as {reasons}", reasons=listed(cuts))
+        yield say("cut short, as {reasons}", reasons=joined_with_and(cuts))
 
 
 def drift_in_words(document: RunDocument) -> Text:

@@ -17,7 +17,7 @@ from itertools import chain
 from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN, TIMES_FOR_SYNTHETIC
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE_FORMS, permitted_credential_forms
 from environments.profiles.model import PixKey, Profile
-from reports.sentences.wording import grouped, listed, permission_needed_for
+from reports.sentences.wording import grouped, joined_with_and, permission_needed_for
 from spec.exchange import VALID, Exchange
 from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import as_bytes
@@ -347,7 +347,7 @@ def _codes_in_words(codes: Sequence[str], supplied: Sequence[str]) -> str:
     The codes themselves are not printed, because whoever knows a code may execute it. `supplied` is the list.
     """
     numbers = [f"number {supplied.index(code) + 1}" for code in codes]
-    return f"{listed(numbers)} of transactions.codes"
+    return f"{joined_with_and(numbers)} of transactions.codes"
 
 
 def _lines_about_out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:

@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 GroupKey = TypeVar("GroupKey")
 
 
-def listed(parts: Sequence[Text]) -> Text:
+def joined_with_and(parts: Sequence[Text]) -> Text:
     """The parts in one text: `a`, `a and b`, or `a, b and c`; empty for none. Equal parts are all named."""
     if len(parts) < 2:
         return parts[0] if parts else ""
@@ -30,7 +30,7 @@ def listed(parts: Sequence[Text]) -> Text:
 def first_few(parts: Sequence[object]) -> Text:
     """The first three parts and the number of the others in one text: `a, b, c and 2 more`."""
     texts = [str(part) for part in parts]
-    return listed(capped(texts, _MOST_NAMED))
+    return joined_with_and(capped(texts, _MOST_NAMED))
 
 
 def capped(texts: Sequence[Text], most: int) -> list[Text]:
@@ -86,12 +86,12 @@ def missing_permission(requirement: Requirement, allow: Collection[str], more: S
     """
     operation = operations().get(requirement.operation or "")
     if operation is None or operation.permission in allow:
-        return say("needs {needed} in allow", needed=listed(more)) if more else ""
+        return say("needs {needed} in allow", needed=joined_with_and(more)) if more else ""
     return say(
         "would have sent {method} {path}; needs {needed} in allow",
         method=operation.method,
         path=operation.path,
-        needed=listed([operation.permission, *more]),
+        needed=joined_with_and([operation.permission, *more]),
     )
 
 
@@ -119,7 +119,7 @@ def count_of_each_level(levels: Iterable[str]) -> Text:
     Levels say how surely the interface document requires something, so that one sum of all would mislead.
     """
     tally = Counter(levels)
-    return listed([_OF_LEVEL[level].of(n=tally[level]) for level in LEVELS if tally[level]])
+    return joined_with_and([_OF_LEVEL[level].of(n=tally[level]) for level in LEVELS if tally[level]])
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[GroupKey, list[Item]]:

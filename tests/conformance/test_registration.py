@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from environments.profiles.loading import missing_for_deletions
-from reports.sentences.wording import listed
+from reports.sentences.wording import joined_with_and
 from spec.answers import answers_in_words, registered
 from spec.findings import finding
 from spec.interface import KEY_TYPES
@@ -79,7 +79,7 @@ def why_keys_cannot_be_deleted(profile):
         remedies.append(say(missing_for_deletions(profile)))
     if not remedies:
         return ""
-    return say("not tried, as the key could not be deleted: {remedy}", remedy=listed(remedies))
+    return say("not tried, as the key could not be deleted: {remedy}", remedy=joined_with_and(remedies))
 
 
 def without_successes_whose_key_is_not_listed(registrations, log, profile):

@@ -23,7 +23,7 @@ from environments.secret_values import ACCOUNT
 from reports.result.grants import Grants
 from reports.result.run import LeftKey, Note, NoteKind, note_of_unknown_outcome
 from reports.result.verdicts import RequirementResult, Verdict
-from reports.sentences.wording import first_few, listed
+from reports.sentences.wording import first_few, joined_with_and
 from reports.showing.evidence import shown_in_full, shown_in_outline
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -317,7 +317,7 @@ def _lines_about_transfers_not_executed(door: Door, accounts: Iterable[str]) -> 
             "{n} transfer (exchange {numbers}), not executed: {why}",
             "{n} transfers (exchanges {numbers}), each not executed: {why}",
             n=len(numbers),
-            numbers=first_few(numbers) if names_only_a_few else listed(numbers),
+            numbers=first_few(numbers) if names_only_a_few else joined_with_and(numbers),
             why=message_of(reason_in_words),
         )
 

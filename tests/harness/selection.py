@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.model import Profile
-from reports.sentences.wording import listed, missing_permission, one_line, shortened
+from reports.sentences.wording import joined_with_and, missing_permission, one_line, shortened
 from reports.showing.show import printable
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.message import Text, say
@@ -327,7 +327,7 @@ def permission_missing_for(item: pytest.Item, requirement: Requirement, profile:
         if len(permissions) == 1:
             missing_by_markers.append(permissions[0])
         else:
-            missing_by_markers.append(say("one of {names}", names=listed(permissions)))
+            missing_by_markers.append(say("one of {names}", names=joined_with_and(permissions)))
     return missing_permission(requirement, profile.allow, missing_by_markers)
 
 

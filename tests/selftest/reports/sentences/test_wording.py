@@ -8,7 +8,7 @@ from reports.sentences.wording import (
     exchanges_in_words,
     first_few,
     grouped,
-    listed,
+    joined_with_and,
     missing_permission,
     one_line,
     operations_in_words,
@@ -26,7 +26,7 @@ from spec.requirements import requirements
 )
 def test_a_list_in_words(parts, text):
     """A list in a report has commas, and the word `and` before its last part."""
-    assert str(listed(parts)) == text
+    assert str(joined_with_and(parts)) == text
 
 
 @pytest.mark.parametrize(("names", "text"), [("abc", "a, b and c"), ("abcde", "a, b, c and 2 more")])
