@@ -224,7 +224,7 @@ def main() -> None:
     add = parser.add_argument
     add("--scenario", action="append", choices=(*SCENARIOS, RECORDED, LARGE), help="only this one")
     add("--shape", action="append", choices=SHAPES, metavar="SHAPE", help=f"only answers of: {', '.join(SHAPES)}")
-    add("--rounds", type=int, default=3, help="runs of each contestant (default: %(default)s)")
+    add("--rounds", type=int, default=3, help="runs of each program (default: %(default)s)")
     options = parser.parse_args()
     wanted = options.scenario or [*SCENARIOS, RECORDED, LARGE]
     if RECORDED in wanted:

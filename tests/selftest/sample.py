@@ -51,8 +51,8 @@ def summary_of_good_run() -> str:
     It is put together here, without a run. The numbers of requirements are those of today. The numbers of transfers and
     requests are examples, because they differ from run to run.
     """
-    failing = [requirement for requirement in requirements().values() if requirement.level in FAILING_LEVELS]
-    testable = len([requirement for requirement in failing if not requirement.untestable])
+    at_failing_levels = [row for row in requirements().values() if row.level in FAILING_LEVELS]
+    testable = len([requirement for requirement in at_failing_levels if not requirement.untestable])
     lines = [
         f"CONFORMANT, everything permitted: no failure, {testable} of {testable} requirements tested",
         "sandbox at http://127.0.0.1:8080: 23 transfers executed, 1294 requests; generated with --seed=1",

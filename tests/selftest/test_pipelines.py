@@ -542,7 +542,10 @@ def test_no_token_is_an_argument_of_curl():
 def test_no_checkout_keeps_its_credentials():
     """No checkout step of a GitHub workflow keeps the credentials of git, because a later step could push with them."""
     workflows = [read_yaml(path) for path in GITHUB.parent.glob("*.yml")]
-    steps = [step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]]
+    steps = []
+    for workflow in workflows:
+        for job in workflow["jobs"].values():
+            steps += job["steps"]
     checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
 
     settings = [step["with"]["persist-credentials"] for step in checkouts]

@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import pytest
 
@@ -127,7 +128,9 @@ def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
     monkeypatch.setattr(spec.exchange, "read_json", read_json_and_count)
     results = [EXECUTION_RESULT | {"message": f"{number} " + "x" * 200_000} for number in range(20)]
     exchanges = [execution(result) for result in (*results, results[-1], results[-1])]
-    conclusions = [judge(id, exchange).conclusion for id in RULES_OF_EXECUTION for exchange in exchanges]
+    conclusions = []
+    for requirement_id, exchange in product(RULES_OF_EXECUTION, exchanges):
+        conclusions.append(judge(requirement_id, exchange).conclusion)
     errors_of_json = {json_error(exchange.response) for exchange in exchanges}
 
     assert Conclusion.DEVIATES not in conclusions
@@ -146,7 +149,8 @@ def test_json_that_is_too_large_for_the_suite_fails_nothing(body):
     Such a rule comes to no conclusion, because the document sets no such limit. A rule that needs no JSON still fails,
     such as the one about server errors for a status 500.
     """
-    conclusions = {id: judge(id, answer("executePix", body)).conclusion for id in RULES_OF_EXECUTION}
+    exchange = answer("executePix", body)
+    conclusions = {requirement_id: judge(requirement_id, exchange).conclusion for requirement_id in RULES_OF_EXECUTION}
     status_judgement = judge("executePix.serverError", answer("executePix", body, status=500))
 
     assert Conclusion.DEVIATES not in conclusions.values()

@@ -43,8 +43,9 @@ class Fault:
     """
 
     operation: str
-    fails: Callable[[Any], bool]
+    fails: "ServiceFails"
     is_of_the_path: bool = False
+    """True if `fails` gets the path parameter of a request, and not its body."""
 
     def is_shown_by(self, case: Case) -> bool:
         """True if a service with this fault fails on the case, which is a drawn request."""
@@ -53,18 +54,31 @@ class Fault:
         return case.body is not None and self.fails(json.loads(case.body))
 
 
-def member(name: str, fails: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """A function that is true of a JSON body if its member `name` has a value of which `fails` is true."""
-    return lambda body: isinstance(body, dict) and name in body and fails(body[name])
+ServiceFails = Callable[[Any], bool]
+"""A function that gets a JSON body, a value in it or a path parameter, and returns True if the service fails at it."""
 
 
-def text(name: str, fails: Callable[[str], bool]) -> Callable[[Any], bool]:
-    """A function that is true of a JSON body if its member `name` is a text of which `fails` is true."""
+def member(name: str, fails: ServiceFails) -> ServiceFails:
+    """A service that fails at some values of one member of a body.
+
+    It is a function that gets a body, and returns True if `fails` returns True for the member with this name.
+    """
+
+    def fails_at_member(body: Any) -> bool:
+        """True if the body is an object that has the member, and the service fails at its value."""
+        has_member = isinstance(body, dict) and name in body
+        return has_member and fails(body[name])
+
+    return fails_at_member
+
+
+def text(name: str, fails: ServiceFails) -> ServiceFails:
+    """Like `member`, but the service fails only if the value of the member is a text."""
     return member(name, lambda value: isinstance(value, str) and fails(value))
 
 
-def number(name: str, fails: Callable[[float], bool]) -> Callable[[Any], bool]:
-    """A function that is true of a JSON body if its member `name` is a number of which `fails` is true."""
+def number(name: str, fails: ServiceFails) -> ServiceFails:
+    """Like `member`, but the service fails only if the value of the member is a number."""
     return member(name, lambda value: type(value) in (int, float) and fails(value))
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
@@ -168,8 +169,8 @@ def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
     valid_token = f"Bearer {service.sandbox.token}"
     authorizations = [request.header("Authorization") for request in service.received]
     wrong_tokens = [authorization for authorization in authorizations if authorization not in ("", valid_token)]
-    offers = [credential for code in codes for credential in credentials_before_execution[code]]
-    wrong_tokens_before_an_execution = [credential for credential in offers if credential]
+    all_offers = list(chain.from_iterable(credentials_before_execution.values()))
+    wrong_tokens_before_an_execution = [credential for credential in all_offers if credential != ""]
 
     assert service.executions_with_valid_token == codes
     assert [code for code in codes if credentials_before_execution[code]] == offered_codes

@@ -2,6 +2,7 @@
 
 import re
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 from environments.credentials import open_target
@@ -28,7 +29,7 @@ def test_each_promise_in_the_document_names_a_self_test_that_exists():
     """Tables in docs/traffic.md list what a run never does. Each row names the self-test that proves it."""
     lines = (ROOT / "docs" / "traffic.md").read_text("utf-8").splitlines()
     rows = [line for line in lines if line.startswith("| ")]
-    names_in_the_document = [name for row in rows for name in names_in_the_last_cell(row)]
+    names_in_the_document = list(chain.from_iterable(map(names_in_the_last_cell, rows)))
     modules = [path.read_text("utf-8") for path in ROOT.glob("tests/selftest/**/test_*.py")]
     names_of_tests = set(re.findall(r"^def test_(\w+)\(", "\n".join(modules), re.MULTILINE))
 

@@ -206,8 +206,9 @@ class HoldsTheSecondPreparation(StopsAnswering):
 
     def answer(self, connection, request):
         """Send the answer of the sandbox, unless this is the second preparation, or came after it."""
-        preparations = [request for request in self.received if (request.method, request.path) == ("POST", "/v1/pix")]
-        if len(preparations) > 1:
+        methods_and_paths = [(received.method, received.path) for received in self.received]
+        number_of_preparations = methods_and_paths.count(("POST", "/v1/pix"))
+        if number_of_preparations > 1:
             self.number_of_first_unanswered_request = len(self.received)
         super().answer(connection, request)
 

@@ -17,7 +17,8 @@ SERVICES_WITH_A_FAULTY_NODE = [
 
 def service_with_seed(service_class, seed):
     """A service of this class, whose faulty node gets the requests that the seed decides."""
-    return type(service_class.__name__, (service_class,), {"SEED": seed})()
+    class_with_seed = type(service_class.__name__, (service_class,), {"SEED": seed})  # a subclass
+    return class_with_seed()
 
 
 @pytest.mark.parametrize(

@@ -264,11 +264,11 @@ def rules_by_service() -> dict[str, tuple[DeclaredService, frozenset[str]]]:
 
     A rule is a function that judges one requirement. Each rule belongs to one service here.
     """
-    service_by_name = {declared_service.name: declared_service for declared_service in SERVICE_BY_RULE.values()}
-    rules_by_name: dict[str, set[str]] = {name: set() for name in service_by_name}
-    for rule, declared_service in SERVICE_BY_RULE.items():
-        rules_by_name[declared_service.name].add(rule)
-    return {name: (service, frozenset(rules_by_name[name])) for name, service in service_by_name.items()}
+    service_and_rules: dict[str, tuple[DeclaredService, frozenset[str]]] = {}
+    for declared_service in SERVICE_BY_RULE.values():
+        rules = frozenset(rule for rule, service in SERVICE_BY_RULE.items() if service is declared_service)
+        service_and_rules[declared_service.name] = (declared_service, rules)
+    return service_and_rules
 
 
 @pytest.mark.parametrize(("declared_service", "rules"), rules_by_service().values(), ids=rules_by_service().keys())

@@ -577,12 +577,16 @@ def _list_may_show(listing: Listing, key: PixKey, profile: Profile) -> bool:
 
 
 def _certainly_registered(refused_but_listed: Iterable[RefusedButListed]) -> list[Exchange]:
-    """The registrations, of these, that certainly registered their key."""
+    """The registrations, among these refused ones whose keys are listed, that certainly registered their key."""
     return [refused.exchange for refused in refused_but_listed if refused.is_certain]
 
 
 def _perhaps_registered(refused_but_listed: Iterable[RefusedButListed], profile: Profile) -> list[Exchange]:
-    """The registrations for a warning; none if the profile has `key_at`, because lists then tell for certain."""
+    """All these refused registrations whose keys are listed, for a warning, because they perhaps registered their keys.
+
+    Empty if the profile has `key_at` (the place of the keys in a list), because then it is certain which keys are
+    registered.
+    """
     if profile.key_at is not None:
         return []
     return [refused.exchange for refused in refused_but_listed]

@@ -98,9 +98,10 @@ def execute_twice(
     guard = client.door.guard
     number_of_transfers = min(1, guard.count_possible_executions())  # 0 if no execution is permitted any more
     preparations = prepare_executable_transfers(client, profile, number_of_transfers, Repetition.EXECUTED_TWICE)
-    code = next(iter(guard.prepared.codes_of(preparations)), None)
-    if code is None:
+    codes = guard.prepared.codes_of(preparations)
+    if not codes:
         return None
+    code = codes[0]
 
     balances_before = _numbers_of(read_balances())
     first = client.send("executePix", code, valid=True, purpose=Repetition.EXECUTED_TWICE)
