@@ -63,6 +63,7 @@ def _results_of_test(requirement_id: str, results: Iterable[RequirementResult]) 
     results_of_test = []
     for result in results:
         is_about_robustness = result.id.endswith(ends_of_robustness_ids)
-        if result.id == requirement_id or (is_first_test_of_operation and not is_about_robustness):
+        has_no_test_of_its_own = not is_about_robustness
+        if result.id == requirement_id or (is_first_test_of_operation and has_no_test_of_its_own):
             results_of_test.append(result)
     return results_of_test

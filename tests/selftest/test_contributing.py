@@ -136,7 +136,7 @@ def translate_new_texts(catalogue):
 @pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("PIX_PROOF") != "exhaustive", reason="make proof runs it")
 def test_the_worked_examples_can_be_followed(tmp_path):
-    """Whoever follows the examples of CONTRIBUTING.md in a copy of the project gets a project whose tests pass.
+    """If a contributor follows the examples of CONTRIBUTING.md in a copy of the project, its tests pass.
 
     The examples add a field, a rule and an endpoint. The selected self-tests include the proof, which tries a faulty
     service for each new requirement.

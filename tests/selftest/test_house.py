@@ -104,7 +104,7 @@ def test_names_are_not_shared():
 
 @pytest.mark.parametrize("folder", ["spec", "reports"])
 def test_pure_folders_load_no_network(folder):
-    """Whoever imports spec/ or reports/ loads no library of the network and no pytest, not even indirectly."""
+    """A program that imports spec/ or reports/ loads neither pytest nor a library of the network, not even indirectly."""
     forbidden_modules = modules_loaded_with(folder) & {"pytest", *NETWORK}
 
     assert forbidden_modules == set()

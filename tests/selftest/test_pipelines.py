@@ -375,7 +375,7 @@ def test_the_gitlab_job_keeps_journal_and_report(checkout):
 def test_the_key_of_the_journal_is_not_kept(checkout):
     """Both pipelines keep all files beside the journal except for its keys: GitLab in a package, GitHub as an artifact.
 
-    The journal has a digest of each sent code, made with the key. Whoever had the key could find codes by trying.
+    The journal has a digest of each sent code, made with the key. A person who has the key could find codes by trying.
     """
     folder = checkout.folder / "reports/runs/staging"
     folder.mkdir(parents=True)

@@ -221,7 +221,7 @@ def test_answers_before_the_end_of_the_service_are_judged():
 
 
 def test_a_redirect_takes_no_token_to_another_port(tmp_path):
-    """The suite follows no redirect to another port, because whoever listens there would get the token."""
+    """The suite follows no redirect to another port, because the program that listens there would get the token."""
     with SocketService() as service_at_other_port:
         redirect = Response(307, b"", (("Location", service_at_other_port.base_url),))
         with GivesOneAnswerToEverything(response_bytes(redirect)) as service:

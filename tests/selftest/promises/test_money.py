@@ -557,8 +557,8 @@ def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(status, tmp_path):
 def test_a_code_that_was_executed_without_the_token_is_not_sent_again(service, manual_run, tmp_path):
     """A code that a request without the valid token executed is sent again neither by this run nor by a later one.
 
-    This service checks no token, so the second code, which goes with wrong tokens first, is executed at once. It counts
-    as one of three executions. The third code goes with the valid token alone.
+    This service checks no token. So the second code, which is sent with wrong tokens first, is executed at once. It
+    counts as one of three executions. The third code is sent with the valid token alone.
     """
     manual_run.execute_all(profile_with_codes(tmp_path, CODES))
     ManualRun(service, tmp_path, name="two").execute(OTHER_CODE)

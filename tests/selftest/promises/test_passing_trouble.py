@@ -347,7 +347,7 @@ def is_registration_of_null(request):
 class EndsAtAKeyOfNull(SocketService):
     """Its process ends when a registration of an e-mail key with `"pixKey": null` arrives. RANDOM may have null as its key.
 
-    Then all requests on the wire are dropped, and no new connection is accepted.
+    Then all requests that are not answered yet are dropped, and no new connection is accepted.
     """
 
     def __init__(self):
@@ -416,7 +416,7 @@ def result_and_registrations_of_null(make, folder):
 def test_a_service_that_ended_once_has_no_failing_requirement(tmp_path):
     """If a service ends at a request and is not started again, no requirement fails, because nobody can try it again.
 
-    The run is unreachable (exit status 7), and a note names the requests that were on the wire. The service ends at a
+    The run is unreachable (exit status 7), and a note names the requests that were on their way. The service ends at a
     registration with null as its key here.
     """
     result, _ = result_and_registrations_of_null(EndsAtAKeyOfNull, tmp_path)
@@ -431,7 +431,7 @@ def test_a_service_that_ended_once_has_no_failing_requirement(tmp_path):
 
 
 def test_a_run_whose_service_ends_while_many_requests_are_on_the_wire_ends_too(tmp_path):
-    """If a service ends while many requests are on the wire, the run ends soon, and no requirement fails.
+    """If a service ends while many requests are on their way, the run ends soon, and no requirement fails.
 
     It sends fewer than twice as many requests as the service answered, although many threads wait to send their request
     again: the check that finds out that the service ended goes first.

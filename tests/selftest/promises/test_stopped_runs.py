@@ -76,7 +76,7 @@ class StopsAnswering(SocketService):
 
 @dataclass
 class StoppedRun:
-    """A run that signals stopped while requests were on the wire.
+    """A run that signals stopped while requests were on their way.
 
     The signals came with the first request that got no answer. `requests_at_the_signal` is its number, and
     `requests_at_once` is how many requests go at the same time.

@@ -100,7 +100,15 @@ def send_to_summary(request: pytest.FixtureRequest):
 def _trial_of(declared_service: DeclaredService, parallel: int | None = None) -> Trial:
     """Try a service in the fastest way that shows its difference from the sandbox, and return the result.
 
-    `parallel` is the number of requests that may be sent at once; None means the default of the suite.
+    | the service differs from the sandbox | the trial is |
+    |---|---|
+    | only over sockets (`on_the_wire`) | over HTTP |
+    | only while it gets several requests at once (`parallel`) | with threads |
+    | only in answers that change no later request | a replay of the requests that the sandbox got |
+    | in another way | in memory, one request at a time |
+
+    `parallel` is the number of requests that may be sent at once; None means the default of the suite. With 1, the
+    first two sorts of services do not differ, so they are tried in one of the other ways.
     """
     service = declared_service.service_class()
     if declared_service.on_the_wire and parallel != 1:
@@ -366,8 +374,8 @@ def test_the_proof_is_red_if_a_requirement_is_not_tested():
 def test_the_proof_is_red_if_a_parallel_fault_shows_without_parallel_requests():
     """The proof is red if a fault that is declared as parallel shows while one request is sent at a time.
 
-    A parallel fault declares what fails while several requests are in flight. With one request at a time it must not
-    differ from the plain sandbox, so any failure counts as "not declared".
+    A parallel service declares what fails while it gets several requests at once. With one request at a time it must
+    get the verdicts of the plain sandbox, so each failure counts as "not declared".
     """
     parallel_fault = replace(SERVICE_WITHOUT_DIGIT, parallel=True)
     results = {"executePix.digit.present": RequirementResult("executePix.digit.present", Verdict.FAIL, "")}
