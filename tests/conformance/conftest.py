@@ -74,7 +74,7 @@ def log(traffic: Traffic) -> Log:
 
 
 @pytest.fixture(scope="session")
-def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
+def why_type_not_registered(log: Log, profile: Profile) -> dict[str, Text]:
     """By key type, such as "PHONE", the reason why the run registered and deleted no key of this type.
 
     For example, a list showed all keys of the type before the run, so they are in use. Types without such a reason are
@@ -84,13 +84,13 @@ def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
 
 
 @pytest.fixture(scope="session")
-def log_with_registrations(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
+def log_with_registrations(log: Log, traffic: Traffic, why_type_not_registered: dict[str, Text]) -> Log:
     """All requests of this run with their answers (`log`), for a test that judges registrations.
 
     The test is skipped with one of two verdicts:
 
     - not exercised: the user can supply what is missing, or no registration was selected
-    - out of scope: the run left all keys of the profile alone. `left_alone_types` has the key types whose keys were
+    - out of scope: the run registered no key of the profile. `why_type_not_registered` has key types whose keys were
       registered before the run and must not be deleted, each with the reason.
     """
     may_register = traffic.selects(register)  # `register` is the scenario that registers keys
@@ -98,7 +98,6 @@ def log_with_registrations(log: Log, traffic: Traffic, left_alone_types: dict[st
     why_nothing_was_sent = traffic.why_not_sent.get("registerPixKey", "")  # for example: the profile has no account
     was_something_sent = not why_nothing_was_sent
     not_exercised_unless(was_something_sent, why_nothing_was_sent)
-    were_all_keys_left_alone = bool(left_alone_types) and not valid_registrations(log)
-    why_keys_were_left_alone = joined(left_alone_types.values())
-    out_of_scope_unless(not were_all_keys_left_alone, why_keys_were_left_alone)
+    were_all_keys_left_out = bool(why_type_not_registered) and not valid_registrations(log)
+    out_of_scope_unless(not were_all_keys_left_out, joined(why_type_not_registered.values()))
     return log

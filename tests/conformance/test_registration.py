@@ -153,15 +153,15 @@ def test_example_of_success_holds_for_a_new_key(log_with_registrations):
 
 
 @requirement("registerPixKey.Key.example")
-def test_example_of_key_holds_for_a_new_key(log_with_registrations, left_alone_types, profile):
+def test_example_of_key_holds_for_a_new_key(log_with_registrations, why_type_not_registered, profile):
     """The registration of a RANDOM key is answered with Key null.
 
-    The test is skipped if the profile permits no RANDOM key, or if the run left these keys alone for another reason.
+    The test is skipped if the profile permits no RANDOM key, or if the run registered none for another reason.
     """
     has_random_key = any(key.type == "RANDOM" for key in profile.pix_keys)
     out_of_scope_unless(has_random_key, say("pix_keys permits no key of the type {type}; supply one", type="RANDOM"))
-    why_left_alone = left_alone_types.get("RANDOM", "")
-    out_of_scope_unless("RANDOM" not in left_alone_types, why_left_alone)
+    why_not_registered = why_type_not_registered.get("RANDOM", "")
+    out_of_scope_unless("RANDOM" not in why_type_not_registered, why_not_registered)
 
     assert_holds("registerPixKey.Key.example", registrations_of_free_keys(log_with_registrations))
 
@@ -220,17 +220,18 @@ def test_the_token_is_accepted_as_a_bearer_only(log_with_registrations, profile)
     "key_type",
     [pytest.param(name, marks=requirement(f"registerPixKey.pixKeyType.{name}"), id=name) for name in KEY_TYPES],
 )
-def test_documented_key_type_is_accepted(key_type, log_with_registrations, left_alone_types, traffic, profile):
+def test_documented_key_type_is_accepted(key_type, log_with_registrations, why_type_not_registered, traffic, profile):
     """Keys of a documented type can be registered.
 
-    The test is skipped if the profile permits no key of this type, or if the run left these keys alone.
+    The test is skipped if the profile permits no key of this type, or if the run registered no such key for another
+    reason: for example, somebody uses them already.
     """
     has_key_of_this_type = any(key.type == key_type for key in profile.pix_keys)
     out_of_scope_unless(
         has_key_of_this_type, say("pix_keys permits no key of the type {type}; supply one", type=key_type)
     )
-    why_left_alone = left_alone_types.get(key_type, "")
-    out_of_scope_unless(key_type not in left_alone_types, why_left_alone)
+    why_not_registered = why_type_not_registered.get(key_type, "")
+    out_of_scope_unless(key_type not in why_type_not_registered, why_not_registered)
     requirement_id = f"registerPixKey.pixKeyType.{key_type}"
     why_not_tried = traffic.why_not_sent.get(requirement_id, say("not reached"))
 
