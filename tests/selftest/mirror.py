@@ -117,7 +117,10 @@ def modules() -> list[str]:
 
 
 def own_test(module: str) -> Path:
-    """The path that a module's own self-test has or would have, as a path from the root."""
+    """The path from the root that the self-test of a module has, or would have if there was one.
+
+    For example tests/selftest/spec/test_log.py for "spec/log.py".
+    """
     path = Path(module.removeprefix("tests/"))
     return SELFTESTS / path.parent / f"test_{path.stem.removeprefix('test_')}.py"
 

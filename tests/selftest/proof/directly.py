@@ -466,7 +466,7 @@ def _without_chance() -> Iterator[None]:
 
 @cache
 def _profile(environment: str, parallel: int | None, examples: int | None = 2) -> Profile:
-    """The profile of this name, with other limits.
+    """The profile of this name, with the address of the sandbox that is a part of the suite, and with other limits.
 
     `parallel` is the number of requests that may be sent at once. If it is None, the profile says the number.
     `examples` is the number of generated requests for each operation, and None means the default.

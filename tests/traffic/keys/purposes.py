@@ -92,7 +92,7 @@ PURPOSES_WITH_OTHER_TYPES = (
 
 
 def body_sent(exchange: Exchange) -> dict[str, Any]:
-    """The JSON object in the body of a registration. The body must be one: no unreadable body was sent."""
+    """The JSON object in the body of a registration: {"pixKeyType": "EMAIL", …}. The body must be such an object."""
     body: dict[str, Any] = read_json(exchange.request.body).value
     return body
 
