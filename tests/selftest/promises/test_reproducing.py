@@ -436,7 +436,7 @@ def test_the_lines_of_a_sequence_send_its_steps(service, operations, tmp_path, m
         result = run_in_this_process(f"--environment={profile}", report, "--seed=1", "-k", operations)
         [lines] = [finding["reproduce"] for finding in result.document["findings"]]
         server.service = service(token=token)  # a fresh one at the same address
-        output = output_of_shell(lines, values_of(load(str(profile))) | {"PIX_SANDBOX_TOKEN": token})
+        output = output_of_shell(lines, values_of_profile(load(str(profile))) | {"PIX_SANDBOX_TOKEN": token})
 
     assert status_in(output) == "500", lines
 
