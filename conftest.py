@@ -122,13 +122,13 @@ def pytest_metadata(metadata: dict[str, Any]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Register the plugin that prints the verdict as the last line.
+    """Register the plugin that prints the verdict of the run as the last line.
 
-    All other plugins are registered by now. pytest calls a wrapper that is registered later around those that are
-    registered earlier, so the wrapper of this plugin ends last.
+    It is registered only now, after all other plugins, because pytest lets the plugin that was registered last finish
+    last (its hook is a wrapper around those of the others).
     """
     plugins = session.config.pluginmanager
-    conformance_run = plugins.get_plugin("conformance-run")
+    conformance_run = plugins.get_plugin("conformance-run")  # None if the session only prints something, as with --plan
     reporter = conformance_run.reporter if conformance_run else None
     plugins.register(_VerdictPrinter(reporter), "conformance-verdict-printer")
 

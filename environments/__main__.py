@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "journal" or profile is None:
             return _show_journal(profile, options.settle)
         if options.command == "cleanup":
-            return clean_up(profile, _opened, yes=options.yes)
-        return check(profile, _opened)
+            return clean_up(profile, _client_for, yes=options.yes)
+        return check(profile, _client_for)
     except ProfileError as error:
         for problem in error.problems:
             report_error(problem, WRONG_USE)
@@ -96,7 +96,7 @@ def _show_journal(profile: Profile | None, code_to_settle: str | None) -> int:
 
 
 @contextmanager
-def _opened(profile: Profile) -> Iterator[Client]:
+def _client_for(profile: Profile) -> Iterator[Client]:
     """A context in which a client sends requests to the service of a profile. Its connections are closed at the end.
 
     The client sends through the door: the object that checks every request and owns the connections. Raises

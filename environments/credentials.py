@@ -122,7 +122,7 @@ def open_target(profile: Profile) -> Target:
         from environments.sandbox import Server, Service  # imported only if it is needed
 
         service = Service()
-        secrets = _secrets(profile, service.token)
+        secrets = _all_secrets(profile, service.token)
         server = Server(service)
         return Target(server.base_url, secrets, server.stop)
 
@@ -130,13 +130,13 @@ def open_target(profile: Profile) -> Target:
         """Run the command of the profile that prints the token, once more."""
         return token_of(profile)
 
-    target = Target(profile.base_url, _secrets(profile, token_of(profile)))
+    target = Target(profile.base_url, _all_secrets(profile, token_of(profile)))
     if profile.auth.token_command:  # other sources of a token, such as a file, do not change during a run
         target.fetch_token = fetch_token
     return target
 
 
-def _secrets(profile: Profile, token: str) -> Secrets:
+def _all_secrets(profile: Profile, token: str) -> Secrets:
     """The list of all secrets that are known before anything is sent. No output shows a value in this list."""
     secrets = listed_secrets(profile)
     secrets.learn_token(token)

@@ -163,12 +163,12 @@ def _all_texts_of_bodies(profile: Profile) -> Iterator[tuple[str, str]]:
     The profile has a body for some operations, and one for the request that prepares a transfer.
     """
     for operation, body in profile.requests.items():
-        yield from _texts(body.json, f"requests.{operation}.json")
+        yield from _places_and_texts(body.json, f"requests.{operation}.json")
     if profile.transactions.prepare:
-        yield from _texts(profile.transactions.prepare.json, "transactions.prepare.json")
+        yield from _places_and_texts(profile.transactions.prepare.json, "transactions.prepare.json")
 
 
-def _texts(value: Any, origin: str, member_name: str = "") -> Iterator[tuple[str, str]]:
+def _places_and_texts(value: Any, origin: str, member_name: str = "") -> Iterator[tuple[str, str]]:
     """Pairs of the place and the text for each text and number in a JSON value, except amounts.
 
     `origin` is the place of the value itself, such as `requests.createPix.json`, and `member_name` is the name of the
@@ -178,11 +178,13 @@ def _texts(value: Any, origin: str, member_name: str = "") -> Iterator[tuple[str
     if isinstance(value, dict):
         for name, member in value.items():
             step = name if _PLAIN_NAME.fullmatch(name) else "…"
-            yield from _texts(member, f"{origin}.{step}", name)
+            yield from _places_and_texts(member, f"{origin}.{step}", name)
     elif isinstance(value, list):
         for number, item in enumerate(value):
-            yield from _texts(item, f"{origin}.{number}", member_name)
+            yield from _places_and_texts(item, f"{origin}.{number}", member_name)
     elif isinstance(value, str):
         yield origin, value
-    elif isinstance(value, int | float) and not isinstance(value, bool) and member_name != _AMOUNT:
+    elif isinstance(value, bool):  # true and false name nobody; in Python they are integers, too
+        return
+    elif isinstance(value, int | float) and member_name != _AMOUNT:
         yield origin, json.dumps(value)

@@ -92,15 +92,16 @@ def _is_named_like_a_key(pointer: str) -> bool:
 
 
 def _is_a_key(value: Any, own_keys: set[str]) -> bool:
-    """True for a text that is a key of the profile, or that looks like a key: address, phone number, UUID, CPF, CNPJ.
+    """True for a text that looks like a PIX key: an e-mail address, a phone number, a UUID, or a valid CPF or CNPJ.
 
-    False for a masked text such as `+55*******4321`, because a key in it could not be recognised.
+    Also true for one of `own_keys`, which are the keys of the profile. False for a masked text such as
+    `+55*******4321`, because a key in it could not be recognised.
     """
     if not isinstance(value, str) or has_mask(value):
         return False
-    is_address_phone_or_uuid = bool(_ADDRESS_OR_PHONE.fullmatch(value) or UUID.fullmatch(value))
-    is_tax_document = _tax_document_type(value) != ""
-    return value in own_keys or is_address_phone_or_uuid or is_tax_document
+    if value in own_keys or _ADDRESS_OR_PHONE.fullmatch(value) or UUID.fullmatch(value):
+        return True
+    return _tax_document_type(value) in ("CPF", "CNPJ")
 
 
 def _tax_document_type(text: str) -> str:

@@ -25,7 +25,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from reports.result.published import BehaviourData, Day, Published, RequirementId
-from reports.sentences.wording import grouped, joined_with_and, shortened
+from reports.sentences.wording import joined_with_and, shortened
 from spec.facts import Facts, contradictions, facts_as_text, merged_facts, redacted_facts, types_in_words
 from spec.requirements import requirements
 
@@ -102,8 +102,10 @@ def _texts_by_place(facts: Facts) -> dict[str, list[str]]:
 
     Facts are pairs of a place in an answer (a JSON pointer) and a text. The texts of each place are sorted.
     """
-    by_place = grouped(sorted(facts), lambda fact: fact[0])  # by the first element of the pair, the place
-    return {place: [text for _, text in facts_at_place] for place, facts_at_place in by_place.items()}
+    texts_by_place: defaultdict[str, list[str]] = defaultdict(list)
+    for place, text in sorted(facts):
+        texts_by_place[place].append(text)
+    return dict(texts_by_place)
 
 
 def behaviour_of_data(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
@@ -137,7 +139,9 @@ def behaviour_in_words(situations: Situations) -> str:
 
     `situations` has the facts by situation (what was sent, in words). Situations with equal facts are named together.
     """
-    situations_by_words = grouped(situations, lambda situation: facts_in_words(situations[situation]))
+    situations_by_words: defaultdict[str, list[str]] = defaultdict(list)
+    for situation, facts in situations.items():
+        situations_by_words[facts_in_words(facts)].append(situation)
     parts = []
     for words, names in situations_by_words.items():
         has_named_situation = any(names)  # False if the requirement has only one situation: its name is empty

@@ -38,7 +38,7 @@ from reports.result.run import LeftKey, Run
 from reports.result.run_verdict import RunResult, result_of_run
 from reports.result.verdicts import RequirementResult, RunVerdict, counts, coverage
 from reports.sentences.headline import headline
-from reports.sentences.wording import grouped, published_moment
+from reports.sentences.wording import published_moment
 from reports.showing.evidence import ShownExchange
 from reports.showing.resending import (
     EXECUTES,
@@ -177,14 +177,14 @@ def _environment(run: Run) -> Environment:
 def _generated(run: Run) -> GeneratedTraffic:
     """A summary of the requests that the suite generated from a seed: how many answers of each kind they got."""
     generated = run.generated
+    refused: dict[str, dict[str, int]] = {}
+    for operation, numbers_by_answer in generated.refused.items():
+        refused[operation] = {str(answer): number for answer, number in numbers_by_answer.items()}
     return GeneratedTraffic(
         seed=run.seed,
         examples=run.examples,
         accepted=dict(generated.accepted),
-        refused={
-            operation: {str(answer): count for answer, count in answers.items()}
-            for operation, answers in generated.refused.items()
-        },
+        refused=refused,
         # Operations that only read. `refused` has every operation for which requests were generated, even if none of
         # them was refused.
         harmless=tuple(sorted(generated.refused.keys() & READ_OPERATIONS)),
@@ -220,17 +220,20 @@ def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
     Observations about behaviour that may cost money are listed first, because a reader should see them.
     """
     exchanges = {requirement.id: requirement_result.exchanges for requirement, requirement_result in result.results}
-    urgent = {observation.id for observation in run.observations if observation.may_cost_money}
-    # False is sorted before True, so that the urgent ones come first. All others keep their order.
-    urgent_first = sorted(result.behaviour, key=lambda requirement_id: requirement_id not in urgent)
-    return [
-        ObservationInWords(
+    ids_that_may_cost_money = {observation.id for observation in run.observations if observation.may_cost_money}
+    first = []
+    others = []
+    for requirement_id, situations in result.behaviour.items():
+        observation_in_words = ObservationInWords(
             id=requirement_id,
-            value=behaviour_in_words(result.behaviour[requirement_id]),
+            value=behaviour_in_words(situations),
             exchanges=exchanges.get(requirement_id, ()),
         )
-        for requirement_id in urgent_first
-    ]
+        if requirement_id in ids_that_may_cost_money:
+            first.append(observation_in_words)
+        else:
+            others.append(observation_in_words)
+    return [*first, *others]
 
 
 def _accepted_record(run: Run) -> AcceptedRecord | None:
@@ -334,14 +337,15 @@ def latency(exchanges: Iterable[ShownExchange]) -> dict[str, Latency]:
 
     Refusals are answers, too. A request without an answer is not counted.
     """
-    answered = [exchange for exchange in exchanges if exchange.response]
-    by_operation = grouped(answered, lambda exchange: exchange.operation)
-    return {operation: _latency(by_operation[operation]) for operation in operations() if operation in by_operation}
+    times_by_operation: dict[str, list[float]] = {operation: [] for operation in operations()}
+    for exchange in exchanges:
+        if exchange.response and exchange.operation in times_by_operation:  # not to an undocumented path
+            times_by_operation[exchange.operation].append(exchange.elapsed_ms)
+    return {operation: _latency_of(sorted(times)) for operation, times in times_by_operation.items() if times}
 
 
-def _latency(exchanges: Iterable[ShownExchange]) -> Latency:
-    """Number, shortest, longest and percentile times of these answered requests, in milliseconds."""
-    times = sorted(exchange.elapsed_ms for exchange in exchanges)
+def _latency_of(times: Sequence[float]) -> Latency:
+    """Number, shortest, longest and percentiles of sorted times, in milliseconds. There must be at least one time."""
     return Latency(
         count=len(times),
         min_ms=_nearest_rank(times, 0.0),

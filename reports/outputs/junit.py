@@ -152,5 +152,8 @@ def _provenance(document: RunDocument) -> dict[str, str]:
 
     Only texts and numbers are included, because a property of junit.xml can hold nothing else.
     """
-    values = {name: str(value) for name, value in document.provenance if isinstance(value, str | int)}
-    return {"verdict": document.verdict, **values}
+    values: dict[str, str] = {"verdict": document.verdict}
+    for name, value in document.provenance:  # a model of pydantic gives its members as pairs
+        if isinstance(value, str | int):
+            values[name] = str(value)
+    return values

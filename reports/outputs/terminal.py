@@ -146,7 +146,10 @@ def _line_about_warning(finding: ReportedFinding) -> Iterator[str]:
 
 
 def _lines_about_drift(document: RunDocument) -> Iterator[str]:
-    """Lines about drift (behaviour that differs from the accepted record): the number of places, and the first ones."""
+    """Lines about drift: in how many places the service behaves otherwise than the user accepted, and the first places.
+
+    No lines if the service behaves as accepted, or if the user accepted nothing.
+    """
     if document.drift:
         yield str(drift_in_words(document))
         yield from (f"     {line}" for line in drift_lines(document))
@@ -179,5 +182,10 @@ def _lines_about_not_exercised(document: RunDocument) -> list[Text]:
     """
     at_failing_levels = [entry for entry in document.requirements if entry.level in document.environment.fail_on]
     not_exercised = [entry for entry in at_failing_levels if entry.verdict == Verdict.NOT_EXERCISED]
-    groups = sorted(grouped(not_exercised, attrgetter("message")).values(), key=len, reverse=True)
-    return [joined((first_few([entry.id for entry in group]), group[0].message), ": ") for group in groups]
+    requirements_by_reason = grouped(not_exercised, attrgetter("message"))
+    lines = []
+    for requirements in sorted(requirements_by_reason.values(), key=len, reverse=True):
+        ids_in_words = first_few([requirement.id for requirement in requirements])
+        reason = requirements[0].message  # all of them have the same reason
+        lines.append(joined((ids_in_words, reason), ": "))
+    return lines

@@ -35,7 +35,7 @@ UNKNOWN = "unknown"
 # Reasons why an entry is not judged, or is judged only in part.
 _ELSEWHERE = say("at another address")
 _UNDOCUMENTED = say("to no documented operation")
-_NO_ENTRY = say("not as in HAR 1.2")
+_NOT_AS_IN_HAR = say("not as in HAR 1.2")
 _NO_RESPONSE = say("without a response")
 NO_BODY = say("the body is not recorded as it was sent")
 """The missing part of an exchange without the body of its response: everything except the body is judged."""
@@ -120,11 +120,11 @@ def _request_line_of(recorded_request: Mapping[str, Any], base_url: str) -> _Req
     method = recorded_request.get("method")
     recorded_url = recorded_request.get("url")
     if not isinstance(method, str) or not isinstance(recorded_url, str):
-        return _NO_ENTRY
+        return _NOT_AS_IN_HAR
     try:
         url = _whole_address(recorded_url, base_url)
     except ValueError:
-        return _NO_ENTRY
+        return _NOT_AS_IN_HAR
     if not url.startswith(f"{base_url}/"):
         return _ELSEWHERE
     path_and_query, _, _ = url[len(base_url) :].partition("#")  # without a fragment, which is never sent
@@ -140,7 +140,8 @@ def _may_be_a_hidden_refusal(response: Response) -> bool:
 
     A service may refuse with status 200 and a code in the body that is not 0.
     """
-    return response.status == 200 and bool(response.cut)
+    body_is_not_recorded = response.cut != ""  # `cut` says why not the whole body is known
+    return response.status == 200 and body_is_not_recorded
 
 
 def _missing_parts(

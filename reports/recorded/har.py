@@ -42,7 +42,8 @@ class DamagedError(Exception):
 def entries(file: TextIO) -> Iterator[Any]:
     """The entries of a HAR file (the items of log.entries), read one at a time as the caller needs them.
 
-    If the file is cut or is no HAR file, DamagedError is raised after the last entry that can be read.
+    If the file is cut or is no HAR file, DamagedError is raised after the last entry that can be read. The window is
+    the part of the file that is in memory, because the file may be larger than the memory.
     """
     window = _Window(file)
     has_entries = False
@@ -79,14 +80,18 @@ class _Window:
         The character itself is not skipped: the next call returns it again.
         """
         while True:
-            self._at = _BLANKS.match(self._text, self._at).end()  # type: ignore[union-attr]  # it always matches
-            if self._at < len(self._text) or not self._read_more():
-                return self._text[self._at : self._at + 1]  # empty at the end of the file
+            blanks = _BLANKS.match(self._text, self._at)  # perhaps none
+            assert blanks is not None
+            self._at = blanks.end()
+            is_end_of_window = self._at == len(self._text)
+            if is_end_of_window and self._read_more():
+                continue  # the part of the file that was read now may begin with blanks, too
+            return self._text[self._at : self._at + 1]  # empty at the end of the file
 
     def read_member_names(self) -> Iterator[str]:
         """Read a JSON object, and yield the name of each member. The caller must read the value after each name."""
         for _ in self.before_each_part("{", "}"):
-            name = self.read_value()
+            name = self.read_value()  # a JSON string
             self._skip(":")
             yield name
 

@@ -209,7 +209,10 @@ def _moment_of(timestamp: float) -> Date | str:
 
 
 def _recording_in_words(tally: Tally) -> Text:
-    """A line for the report that says what was judged: how many recorded exchanges, and from when to when."""
+    """A line for the report that says what was judged: how many recorded requests with answers, and from when to when.
+
+    The tally has the counts of all recorded traffic.
+    """
     number = tally.times[EXCHANGES]
     return say_many(
         "judged from recorded traffic: {count} exchange, from {since} to {until}",

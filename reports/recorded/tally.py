@@ -113,10 +113,10 @@ def merged_tally(part_a: Tally, part_b: Tally) -> Tally:
 
 
 def _kept_keys(keys: Iterable[TallyKey]) -> set[TallyKey]:
-    """The keys that a tally keeps: at most 20 for each requirement, and for each file with unjudged entries.
+    """The keys that a tally keeps: at most 20 for each requirement, and for each file with entries without a judgement.
 
-    A key is ("deviation", requirement id, …) or ("unjudged", file, reason). The first 20 in the order of their texts
-    are kept, so that the choice does not depend on the order of the traffic.
+    A tally counts recorded requests under keys: ("deviation", requirement id, …) or ("unjudged", file, reason). The
+    first 20 in the order of their texts are kept, so that the choice does not depend on the order of the traffic.
     """
     kept_keys: set[TallyKey] = set()
     groups = grouped(keys, lambda key: key[:2])  # what is counted, and the requirement or the file
@@ -142,9 +142,10 @@ class TallyMaker:
         self._granted_tokens = set[int]()  # hashes of tokens that were granted something so far
 
     def finished(self) -> Tally:
-        """Complete the tally after the last entry, and return it.
+        """Complete the counts after the last entry of the file, and return them. It must be called only once.
 
-        It adds the numbers of met requirements, which `Forms` has counted. So it must be called only once.
+        It adds how often each requirement was met. `Forms`, which judges the entries, has counted that: `held` has the
+        number of entries that meet all requirements of a tuple of ids.
         """
         for ids, times in self._forms.held.items():
             for id in ids:
@@ -165,7 +166,10 @@ class TallyMaker:
             self.tally.examples[key].append(RecordedExample(self._file, number, why_unjudged=why))
 
     def judge(self, exchange: RecordedExchange) -> None:
-        """Judge an exchange, which must have a response, and count its deviations and missing parts."""
+        """Judge a recorded request with its response, and count its deviations and the parts that are not recorded.
+
+        The tally (the counts and examples) is cut now and then, so that it does not grow with the traffic.
+        """
         most_keys_of_all = _MOST_KEYS * len(requirements())
         if len(self.tally.examples) > most_keys_of_all:
             self.tally = merged_tally(self.tally, Tally())  # this drops the keys beyond the limit
@@ -186,7 +190,10 @@ class TallyMaker:
                 self._count_deviation(_key_of_deviation(id, finding), finding, exchange, response)
 
     def _count_deviation(self, key: TallyKey, finding: Finding, exchange: Exchange, response: Response) -> None:
-        """Count a deviation, and keep its exchange as an example if fewer than three examples are kept."""
+        """Count a deviation, and keep the request with its answer as an example if fewer than three are kept.
+
+        The tally counts deviations by `key`: deviations with the same key are shown as one in a report.
+        """
         self._count(key)
         if self._needs_example(key):  # checked first, because redacting an exchange for a report takes time
             shown_deviation = self._shown_deviation(finding, exchange, response)

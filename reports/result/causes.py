@@ -145,7 +145,8 @@ def finding_by_requirement(findings: Iterable[ReportedFinding]) -> dict[str, Rep
     """By the id of each requirement that deviates, the finding that it belongs to, so that a report can link to it."""
     by_id: dict[str, ReportedFinding] = {}
     for finding in findings:
-        by_id |= dict.fromkeys(finding.requirements, finding)
+        for requirement_id in finding.requirements:
+            by_id[requirement_id] = finding
     return by_id
 
 

@@ -61,13 +61,14 @@ class Grants:
         operations_without_login_page = {exchange.operation for exchange in without_login_page}
         for exchange in documented:
             if exchange.credential == VALID:
-                grants._add(exchange, page_is_a_success=exchange.operation in operations_without_login_page)
+                grants._count_answer(exchange, page_is_a_success=exchange.operation in operations_without_login_page)
         return grants
 
-    def _add(self, exchange: Exchange, *, page_is_a_success: bool) -> None:
+    def _count_answer(self, exchange: Exchange, *, page_is_a_success: bool) -> None:
         """Count the answer to one request with the valid token.
 
-        `page_is_a_success` says whether an HTML page with status 200 is a success of this operation.
+        `page_is_a_success` says whether an HTML page with status 200 is a success of this operation. If it is none, it
+        may be a page to log in.
         """
         operation = exchange.operation
         response = exchange.response

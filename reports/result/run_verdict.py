@@ -56,13 +56,15 @@ def result_of_run(run: Run) -> RunResult:
 
     It may be called while the run still goes on. Then a later call may return another result.
     """
+    # What the service did where the interface document leaves it open: facts by requirement, and by what was sent.
     observed = behaviour(
         (observation.id, str(observation.situation), observation.facts) for observation in run.observations
     )
     results_of_tests = _results_by_id(run, observed)
+    # The profile lists failures that are known. An entry is outdated if its requirement passes.
     by_id, outdated_entries = with_known_failures(results_of_tests, run.profile.known_failures, today())
     results = [(requirement, by_id[id]) for id, requirement in requirements().items() if id in by_id]
-    verdict, why = verdict_of(run, results)
+    verdict, why = verdict_of(run, results)  # `why` says what is missing, such as "nothing was tested"
     notes = _notes(run, outdated_entries, nothing_was_tested=why == NOTHING_TESTED)
     return RunResult(verdict, why, results, _operations_of(results), observed, notes)
 

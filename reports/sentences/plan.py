@@ -9,7 +9,7 @@ it. The journal is a file with the codes that earlier runs sent, so that no run 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -17,7 +17,7 @@ from itertools import chain
 from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN, TIMES_FOR_SYNTHETIC
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE_FORMS, permitted_credential_forms
 from environments.profiles.model import PixKey, Profile
-from reports.sentences.wording import grouped, joined_with_and, permission_needed_for
+from reports.sentences.wording import joined_with_and, permission_needed_for
 from spec.exchange import VALID, Exchange
 from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import as_bytes
@@ -115,9 +115,11 @@ def purposes_in_words(exchanges: Iterable[Exchange]) -> Iterator[str]:
 
     For example `registerPixKey: a key for the first time; the same key again`.
     """
-    with_purpose = [exchange for exchange in exchanges if exchange.purpose]
-    for operation, group in grouped(with_purpose, lambda exchange: exchange.operation).items():
-        purposes = dict.fromkeys(exchange.purpose.value for exchange in group if exchange.purpose)
+    purposes_by_operation: defaultdict[str, list[str]] = defaultdict(list)
+    for exchange in exchanges:
+        if exchange.purpose and exchange.purpose.value not in purposes_by_operation[exchange.operation]:
+            purposes_by_operation[exchange.operation].append(exchange.purpose.value)
+    for operation, purposes in purposes_by_operation.items():
         yield f"{operation or 'unknown paths'}: {'; '.join(purposes)}"
 
 

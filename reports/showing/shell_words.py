@@ -104,9 +104,8 @@ def _special_in_word(match: re.Match[str]) -> str:
     The surrounding single quotes are closed before the piece and opened again behind it. Between them, double quotes
     hold the piece, or a command `$(…)` that prints it.
     """
-    if match[0] == "'":
-        return "'\"'\"'"
-    return f"'\"$({_command_for_special(match)})\"'"
+    in_double_quotes = "'" if match[0] == "'" else f"$({_command_for_special(match)})"
+    return f"""'"{in_double_quotes}"'"""
 
 
 def _command_for_special(match: re.Match[str]) -> str:
@@ -134,4 +133,6 @@ def _commands_for_plain(text: str) -> list[str]:
 
     The text has only characters that single quotes can hold.
     """
-    return [f"printf %s {shlex.quote(text)}"] if text else []
+    if not text:
+        return []
+    return [f"printf %s {shlex.quote(text)}"]

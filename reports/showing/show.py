@@ -69,7 +69,12 @@ def printable(text: str) -> str:
     `_UNSAFE` matches characters that cannot be seen, that reorder the characters around them, or that UTF-8 cannot
     encode. A service could use them to make a report say something else than it seems to say.
     """
-    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    return _UNSAFE.sub(_escape_of_match, text)
+
+
+def _escape_of_match(match: re.Match[str]) -> str:
+    r"""The escape for a character that is not safe to show, such as `\x1b` for the character that starts a colour."""
+    return match[0].encode("unicode_escape").decode()
 
 
 def shape(text: str) -> str:
@@ -101,7 +106,9 @@ def _shape_of_character(character: str) -> str:
     if is_numeral:
         return "9"
     is_printable_ascii = " " <= character <= "~"
-    return character if is_printable_ascii or character in _UNCHANGED_IN_SHAPE else "?"
+    if is_printable_ascii or character in _UNCHANGED_IN_SHAPE:  # the latter are signs that mask a value
+        return character
+    return "?"
 
 
 # -- words and names ----------------------------------------------------------------------------------------------
@@ -188,7 +195,7 @@ class Display:
         The run may add values later, for example a token that is fetched again.
         """
         self._secrets = secrets
-        self._known = KnownValues(())
+        self._known = KnownValues(())  # finds these values in texts; `known` replaces it when it is needed
         # A service gives many requests the same answer, so the results for the last bodies are remembered.
         self._remembered_body = lru_cache(_BODIES_REMEMBERED)(self._body)
 
@@ -234,7 +241,9 @@ class Display:
         A service may use data as the name of a member: `{"Ana": 12}` would show the name of a person.
         """
         is_common_name = is_surely_no_data(name)
-        return name if is_common_name and not self._holds_a_secret(name) else "*"
+        if is_common_name and not self._holds_a_secret(name):
+            return name
+        return "*"
 
     def pointer(self, pointer: str) -> str:
         """A JSON pointer that may be shown: `/data/Ana/0` becomes `/data/*/0`.
@@ -266,7 +275,7 @@ class Display:
         `number_of_known_values` is not used here. The cache compares it: if the run learns a further value that must be
         hidden, a remembered result is no longer correct.
         """
-        encoding = "latin-1" if is_latin else json.detect_encoding(start)
+        encoding = "latin-1" if is_latin else json.detect_encoding(start)  # UTF-8, UTF-16 or UTF-32
         text = start.decode(encoding, "replace")
         is_cut = size > MOST_BYTES_SHOWN
         if is_json_like(text):
@@ -295,7 +304,8 @@ class Display:
         The value is shown unchanged if it is built as values of this header usually are, such as a date for `date`.
         Such a value says nothing about a person. Any other value is shown like an error message: ordinary words only.
         """
-        is_built_as_usual = _HEADER_FORMS[name].fullmatch(value) is not None
+        usual_form = _HEADER_FORMS[name]  # a regular expression
+        is_built_as_usual = usual_form.fullmatch(value) is not None
         if is_built_as_usual and not self._holds_a_secret(value):
             return value
         return self.text(value)
@@ -307,7 +317,8 @@ class Display:
         not compared with their words, because it is in too many texts by chance.
         """
         longer_words = [word for word in words_of(text) if len(word) > 1]
-        return self.known.has(text) or any(map(self.known.has_word, longer_words))
+        has_a_word_of_a_secret = any(self.known.has_word(word) for word in longer_words)
+        return has_a_word_of_a_secret or self.known.has(text)
 
     def _with_known_values_hidden(self, text: str, *, change_rest: Callable[[str], str]) -> str:
         """The text with placeholders for known values, and with the rest changed by the function `change_rest`.
@@ -318,8 +329,11 @@ class Display:
         """
 
         def with_rest_changed(piece: str) -> str:
-            """A piece without known values, in which everything but the made-up identifiers is changed."""
-            texts_and_identifiers = _SYNTHETIC.split(piece)
+            """A text in which `change_rest` changes everything except identifiers such as `pixconf-0123abcd`.
+
+            The suite made these identifiers up. The text has no known values, such as tokens.
+            """
+            texts_and_identifiers = _SYNTHETIC.split(piece)  # text, identifier, text, identifier, …, text
             return _joined_with_texts_changed(texts_and_identifiers, change_rest)
 
         texts_and_placeholders = self.known.split(text)
@@ -340,7 +354,7 @@ class Display:
         A piece becomes a shape as a whole, because half of a name may be an ordinary word. The caller has replaced
         tokens, account numbers, keys and codes before, so the text has none of them.
         """
-        return _PIECE.sub(lambda match: self._word_or_shape(match[0]), text)
+        return _PIECE.sub(lambda piece: self._word_or_shape(piece[0]), text)
 
     def _word_or_shape(self, piece: str) -> str:
         """A piece of text without blanks: unchanged if all of its words are ordinary, else its shape, such as `Aaaa`.
@@ -351,7 +365,8 @@ class Display:
         parts = _WORD.split(piece)  # every second part is a word; the others are the characters between words
         words = parts[1::2]
         has_only_ordinary_words = all(map(self._is_ordinary, words))
-        if _SIGN_OF_IDENTIFIER.search(piece) or not has_only_ordinary_words:
+        may_be_identifier = _SIGN_OF_IDENTIFIER.search(piece) is not None  # it has a digit or an `@`
+        if may_be_identifier or not has_only_ordinary_words:
             return shape(piece)
         return _joined_with_texts_changed(parts, shape)  # the words are unchanged
 
@@ -366,7 +381,7 @@ class Display:
         """What may be shown of a token, as a smallest piece of JSON is called: a name, a string, a number, a brace."""
         if token.kind == "name":
             return json.dumps(self.name(token.content))
-        if token.kind == "text":
+        if token.kind == "text":  # a string in quotes
             shown = json.dumps(self._shown_value(token), ensure_ascii=False)
             has_closing_quote = token.text[1:].endswith('"')  # a body that was cut may end within a string
             return shown if has_closing_quote else shown[:-1]

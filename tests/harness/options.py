@@ -113,7 +113,7 @@ def whole_number(least: int, most: int = _LARGEST_NUMBER) -> Callable[[str], int
     """
 
     def number_in(text: str) -> int:
-        """The number in this text of the command line, such as 12 for "12"."""
+        """The number in a text of the command line, such as 12 for "12". Raises ArgumentTypeError for another text."""
         is_number = text.isascii() and text.isdecimal()
         if is_number and least <= int(text) <= most:
             return int(text)

@@ -40,8 +40,8 @@ class _FileThatNeverFails(io.FileIO):
     def write(self, data: Any) -> int:
         """Write bytes to standard output or error, and return how many were written. Never raises an error.
 
-        If they cannot be written, because nobody reads the pipe or the disk is full, they are dropped. Then `lost` is
-        set to the first error, and the number of all bytes is returned, so that the caller goes on.
+        If the bytes cannot be written, because nobody reads the pipe or the disk is full, they are dropped. Then `lost`
+        keeps the first error, and the number of all bytes is returned, so that the caller goes on.
         """
         try:
             number_of_bytes = super().write(data)
@@ -104,11 +104,13 @@ def guard_output() -> None:
 
 
 def _first_output_error() -> OSError | None:
-    """The first error when something was printed; None if everything could be printed."""
+    """The first error with which something could not be printed; None if everything could be printed."""
     sys.stdout.flush()  # the buffer may have text whose writing fails only now
     buffer = getattr(sys.stdout, "buffer", None)
-    file = getattr(buffer, "raw", None)  # that of `guard_output`, unless a self-test has set another stream
-    return file.lost if isinstance(file, _FileThatNeverFails) else None
+    file = getattr(buffer, "raw", None)  # the file to which standard output writes; None if a self-test replaced it
+    if isinstance(file, _FileThatNeverFails):
+        return file.lost  # such a file remembers the error instead of raising it
+    return None
 
 
 def reason_of_lost_output() -> str:
@@ -136,7 +138,8 @@ def _status_of(error: BaseException) -> int:
     """
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    return WRONG_USE if isinstance(error, ImportError | Warning) else INTERNAL_ERROR
+    is_mistake_of_user = isinstance(error, ImportError | Warning)
+    return WRONG_USE if is_mistake_of_user else INTERNAL_ERROR
 
 
 def _end_with_one_line(error_type: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:

@@ -50,10 +50,14 @@ SESSION = pytest.StashKey[Session]()
 
 
 def session_of(run: Run, door: Door, client: Client) -> Session:
-    """The objects that a run works with. The door is the only way by which its requests leave for the service."""
-    display = Display(door.secrets)
-    resending = Resending(display, run.profile)
-    reproduction = Reproduction(door.exchanges, door.sent_again)
+    """The objects that a run works with, in one object.
+
+    `run` is the record of what happens. `door` is the only way by which requests leave for the service, and `client`
+    sends them through it.
+    """
+    display = Display(door.secrets)  # hides tokens, account numbers, keys and codes in texts
+    resending = Resending(display, run.profile)  # writes the shell lines that send a request again
+    reproduction = Reproduction(door.exchanges, door.sent_again)  # knows which deviations a second request showed, too
     return Session(run.profile, run, door, client, display, resending, reproduction)
 
 
@@ -68,7 +72,7 @@ class Interruption:
     """
 
     def __init__(self, stop_sending: Callable[[], None]) -> None:
-        """Handle the signals from now on. The first signal calls `stop_sending`, in a thread of its own."""
+        """Handle Ctrl-C and SIGTERM from now on. The first of them calls `stop_sending`, in a thread of its own."""
         self.was_asked = False
         """True once a signal asked the run to end."""
         self._stop_sending = stop_sending

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from itertools import chain, product
+from itertools import chain
 
 from reports.result.document import Latency, ListedExchange, ReportedRequirement, RunDocument
 from reports.result.verdicts import VERDICTS_ON_THE_SERVICE, Coverage, RunVerdict, Verdict
@@ -118,8 +118,13 @@ def _tally(entries: list[ReportedRequirement]) -> list[tuple[Verdict, Text]]:
     The page shows the words in the colour of the verdict.
     """
     numbers = Counter((entry.verdict, entry.level) for entry in entries)
-    combinations = [combination for combination in product(Verdict, LEVELS) if numbers[combination]]
-    return [(verdict, _number_in_words(numbers[verdict, level], level, verdict)) for verdict, level in combinations]
+    tally = []
+    for verdict in Verdict:
+        for level in LEVELS:
+            number = numbers[verdict, level]
+            if number:
+                tally.append((verdict, _number_in_words(number, level, verdict)))
+    return tally
 
 
 def _number_in_words(number: int, level: str, verdict: Verdict) -> Text:

@@ -61,7 +61,8 @@ def _digest(script: str) -> str:
 
     Source: Content Security Policy level 3, source lists.
     """
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    digest = hashlib.sha256(script.encode()).digest()
+    return base64.b64encode(digest).decode()
 
 
 @cache
