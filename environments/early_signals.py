@@ -18,7 +18,7 @@ _INTERRUPTED = 2
 """Exit status of an interrupted run, as in pytest."""
 
 
-def _end(number: int, frame: FrameType | None) -> None:
+def _end_process(number: int, frame: FrameType | None) -> None:
     """The handler of Ctrl-C and SIGTERM: write one line, only for the first signal, and end the process.
 
     It raises SystemExit instead of calling os._exit, because pytest collects what is written during imports, and prints
@@ -57,11 +57,11 @@ def restore() -> None:
     """
     end_if_interrupted()
     for number, handler in _handlers_before.items():
-        if signal.getsignal(number) is _end:
+        if signal.getsignal(number) is _end_process:
             signal.signal(number, handler)
 
 
 _was_interrupted = False
 _handlers_before = {number: signal.getsignal(number) for number in _SIGNALS}
 for _number in _SIGNALS:
-    signal.signal(_number, _end)
+    signal.signal(_number, _end_process)

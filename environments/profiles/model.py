@@ -334,7 +334,7 @@ class Profile(ProfileFile):
         return self.base_url in (EMBEDDED, self.sandbox)
 
     @property
-    def deletes_keys(self) -> bool:
+    def may_delete_keys(self) -> bool:
         """True if a run may delete keys: the profile permits it, and has the body of the request.
 
         Outside a sandbox the profile must also permit reading, and say where a list has its keys: a list must show

@@ -88,7 +88,10 @@ def fill_run(run: Run, tally: Tally) -> None:
 
 
 def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Finding]]:
-    """Make the findings of a tally, by requirement id, and add the exchanges that show them to the run."""
+    """The deviations that recorded traffic shows, by requirement id. The requests that show them are added to the run.
+
+    A tally has the counts of the recorded traffic, with up to three examples of each deviation.
+    """
     findings: defaultdict[str, list[Finding]] = defaultdict(list)
     numbers = _ExchangeNumbers()
     for key, examples in tally.keys_with_examples(DEVIATION):

@@ -176,8 +176,9 @@ def _key_of_deviations(requirement: ReportedRequirement) -> tuple[object, ...]:
     If nothing tells how a requirement deviates, its key is its own id. A known failure (one that the profile lists) and
     a new failure have different keys, so that no group has both.
     """
-    keys_of_deviations = frozenset(finding.deviation for finding in requirement.found)
-    return requirement.is_known, keys_of_deviations or requirement.id
+    # `deviation` is equal for two findings that say the same, whichever requests show them.
+    deviations = frozenset(finding.deviation for finding in requirement.found)
+    return requirement.is_known, deviations or requirement.id
 
 
 def _order_of_requirements(requirement: ReportedRequirement) -> tuple[bool, int]:

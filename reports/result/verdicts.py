@@ -269,7 +269,7 @@ def _result_and_fault_of_entry(
 ) -> tuple[RequirementResult, Text]:
     """The result of a requirement that an entry of known_failures lists, and what is wrong with the entry.
 
-    The second is empty if nothing is wrong with the entry. An entry is wrong if it has expired, or if its requirement
+    The text is empty if nothing is wrong with the entry. An entry is wrong if it has expired, or if its requirement
     passes.
 
     | verdict | entry | result |

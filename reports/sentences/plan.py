@@ -208,7 +208,7 @@ def _lines_about_keys(plan: Plan, profile: Profile) -> Iterator[str]:
         number = len([exchange for exchange in plan.exchanges if value in exchange.request.body])
         registration = f"registered if no list of keys has it yet, in {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {registration}; {_after_registration(key, profile)}"
-    end = "is deleted" if profile.deletes_keys else _why_keys_are_not_deleted(profile)
+    end = "is deleted" if profile.may_delete_keys else _why_keys_are_not_deleted(profile)
     synthetic_keys = f"{SYNTHETIC_PREFIX}…@example.com"
     if "fuzz" in profile.allow:
         synthetic_keys += f", and generated keys that begin with {SYNTHETIC_PREFIX}"
@@ -236,7 +236,7 @@ def _after_registration(key: PixKey, profile: Profile) -> str:
     service made (type RANDOM) belongs to nobody else, so it may always be deleted. But its value must be certain then:
     `Key` in the answer to the registration, and the list of keys at `key_at`, must have the same value.
     """
-    if not profile.deletes_keys:
+    if not profile.may_delete_keys:
         return _why_keys_are_not_deleted(profile)
     may_be_deleted = key.disposable or profile.is_sandbox
     is_made_by_service = key.type == "RANDOM" and not key.key

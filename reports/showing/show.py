@@ -378,17 +378,20 @@ class Display:
         return word.lower() in WORDS and not self.known.has_word(word.lower())
 
     def _shown_token(self, token: Token) -> str:
-        """What may be shown of a token, as a smallest piece of JSON is called: a name, a string, a number, a brace."""
+        """What may be shown of a token, the smallest piece of a JSON text: a name, a string, a number, a brace.
+
+        Of the names only common ones are shown. Strings and numbers are shown as far as they are no data of a person.
+        """
         if token.kind == "name":
             return json.dumps(self.name(token.content))
         if token.kind == "text":  # a string in quotes
             shown = json.dumps(self._shown_value(token), ensure_ascii=False)
             has_closing_quote = token.text[1:].endswith('"')  # a body that was cut may end within a string
             return shown if has_closing_quote else shown[:-1]
-        is_sign_or_blank = token.kind != "word"
-        is_sign_blank_or_literal = is_sign_or_blank or token.text in _LITERALS
-        if is_sign_blank_or_literal:
+        if token.kind in ("sign", "blank"):
             return _BLANKS.sub(" ", token.text)
+        if token.text in _LITERALS:  # true, false and null
+            return token.text
         is_number = _NUMBER.fullmatch(token.text) is not None
         if is_number and not self._is_safe_to_show(token):  # its digits are hidden, and its sign and point are not
             return _DIGIT.sub("9", token.text[:_LONGEST_SHAPE])

@@ -312,7 +312,7 @@ def test_numeric_key_types(log_with_registrations, profile):
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    why_not_tried = why_not_deleted if profile.deletes_keys else why_keys_cannot_be_deleted(profile)
+    why_not_tried = why_not_deleted if profile.may_delete_keys else why_keys_cannot_be_deleted(profile)
     not_exercised_unless(observation.values, why_not_tried)
 
     report_observation("registerPixKey.pixKeyType.numeric", observation.values, observation.exchanges)

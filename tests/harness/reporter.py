@@ -192,8 +192,10 @@ class Reporter:
         The path leads to report.html. If pytest-html is not installed, there is no report.html, and the path leads to
         conformance.json.
         """
-        if self._reason_of_missing_part or not self.folder:
+        if self._reason_of_missing_part:
             return self._reason_of_missing_part
+        if self.folder is None:
+            return ""
         for path in (self.folder / PAGE, self.folder / FILE):
             if path.exists():
                 return str(path)

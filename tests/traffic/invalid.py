@@ -197,7 +197,7 @@ def observed_invalid_requests(operation: str, profile: Profile) -> Iterator[Case
     The scenario `send_invalid` sends them.
     """
     cases: Iterable[Case] = filter(_is_observed, _all_cases(operation, profile))
-    if profile.deletes_keys:
+    if profile.may_delete_keys:
         cases = map(_with_its_own_key, cases)
     return harmless_cases(cases, profile)
 

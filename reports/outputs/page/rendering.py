@@ -394,6 +394,7 @@ def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[
     around the deviating line. If the deviation is neither in a header nor in a body, the lines are the first ones of
     the body of the response.
     """
+    # For example ("response", "/data/id"): the deviation is in the response, at this JSON pointer.
     side, place = places_of(requirement, exchange.number)[0]
     content = exchange.request if side == "request" else exchange.response
     if content:
@@ -484,7 +485,8 @@ def _cited_numbers(document: RunDocument) -> Iterable[int]:
 def _whole_exchange(exchange: ShownExchange, deviating: Collection[ReportedRequirement]) -> WholeExchange:
     """The request and the response of an exchange in lines, with marks at lines that deviate from a requirement.
 
-    `deviating` are these requirements. If no response came, the only line of the response says why.
+    `deviating` are the requirements from which the exchange deviates. If no response came, the only line of the
+    response says why.
     """
     request = exchange.request
     response = exchange.response

@@ -89,7 +89,7 @@ class Registrar:
         """The last list of keys of this account; None if it could not be read."""
         self.may_read_list = "read" in profile.allow
         """True if the profile permits to read the list of keys."""
-        self.deletes_keys = profile.deletes_keys
+        self.may_delete_keys = profile.may_delete_keys
         """True if the profile permits to delete keys, and has all that a deletion needs."""
         self._own_synthetic_key = _new_synthetic_key()
         """The synthetic key that this object returns again and again, for deletions for example."""
@@ -124,7 +124,7 @@ class Registrar:
         """
         if not self.keys.was_there_before(key.key):
             return True
-        if not self.deletes_keys:
+        if not self.may_delete_keys:
             return False
         is_of_an_earlier_run = self.keys.count_as_registered_if_recorded(key)
         if not is_of_an_earlier_run or not self.keys.may_be_deleted(key.key):
@@ -137,7 +137,7 @@ class Registrar:
 
         It is an e-mail address, and the same at each call.
         """
-        if self.deletes_keys and self._account_may_have(self._own_synthetic_key):
+        if self.may_delete_keys and self._account_may_have(self._own_synthetic_key):
             return self._own_synthetic_key
         return None
 
@@ -163,7 +163,7 @@ class Registrar:
         The service may register it nevertheless. If the run may delete keys, it is a new key each time. Otherwise it is
         the same each time, so that at most one such key stays at the account.
         """
-        return _new_synthetic_key() if self.deletes_keys else self._own_synthetic_key
+        return _new_synthetic_key() if self.may_delete_keys else self._own_synthetic_key
 
     # -- registrations and deletions --------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class Registrar:
         if not registered(registration):
             return True
         key = self.keys.key_of(registration)
-        if key and key.state is KeyState.REGISTERED and self.deletes_keys:
+        if key and key.state is KeyState.REGISTERED and self.may_delete_keys:
             # A service makes the key for RANDOM, and perhaps for an undocumented type, which is "" in `RunKey.type`. It
             # does not make a key of the profile, which has a value.
             may_be_made_by_service = key.type in ("RANDOM", "") and not key.is_of_profile
@@ -304,7 +304,7 @@ class Registrar:
         - A refused key at a made-up account: the run reads no list of that account, so it cannot see whether the key
           exists, nor whether it is gone after a deletion.
         """
-        if not self.deletes_keys:
+        if not self.may_delete_keys:
             return False
         keys = []
         for key in self.keys.not_cleaned_up():

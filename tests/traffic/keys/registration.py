@@ -250,7 +250,7 @@ def _send_other_schemes(context: _StepContext) -> None:
     """
     registrar = context.registrar
     is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
-    if registrar.deletes_keys and is_selected:
+    if registrar.may_delete_keys and is_selected:
         schemes = permitted_credential_forms(registrar.profile, among=OTHER_SCHEMES)
         requests = [UnauthorizedRequest(scheme.name) for scheme in schemes]
         attempts = _with_synthetic_keys(registrar, Registering.OTHER_SCHEME, requests)
@@ -348,7 +348,7 @@ def _own_keys_by_type(context: _StepContext) -> dict[str, PixKey]:
     A service at fault may register the key. So the result is empty outside a sandbox, where these keys belong to
     somebody, and if the profile does not permit deletions.
     """
-    if not context.registrar.deletes_keys:
+    if not context.registrar.may_delete_keys:
         return {}
     return {key.type: key for key in context.keys_for_wrong_tokens}
 
@@ -375,7 +375,7 @@ def _register_keys_in_parallel(context: _StepContext) -> None:
     request at a time, they are sent one after the other: a repetition also shows a fault that does not occur each time.
     Requests without the valid token that were not sent so far go in between.
     """
-    if not context.registrar.deletes_keys:
+    if not context.registrar.may_delete_keys:
         return
     if context.registrar.together.may_send_several:
         _register_and_delete_in_parallel(context.registrar, context.registered_and_deleted)
@@ -408,7 +408,7 @@ def _send_other_spellings(context: _StepContext) -> None:
     sent only if the run may find the value of such a key in a list.
     """
     registrar = context.registrar
-    if not registrar.deletes_keys:
+    if not registrar.may_delete_keys:
         return
     attempts = [_Attempt(replace(registrar.synthetic_key(), type="email"), Registering.LOWER_CASE)]
     if registrar.keys.new_listed_key_is_of_run:
@@ -442,7 +442,7 @@ def _register_until_enough(context: _StepContext) -> None:
     A list of keys has to be read before the deletion, and one list shows the values of all of them.
     """
     registrar = context.registrar
-    if not registrar.deletes_keys:
+    if not registrar.may_delete_keys:
         return
     # Requests that are sent right before a registration, because a service at fault may answer it wrongly then.
     requests_before_single, requests_before_parallel = requests_before_registrations(context.traffic)

@@ -62,7 +62,7 @@ def repeat_types_refused_at_times(traffic: Traffic, registrar: Registrar) -> Non
     The control key is of another type, and shows that the account takes keys now. A type is left out if no selected
     requirement says that it is accepted. Nothing is sent if the run may not delete keys.
     """
-    if not registrar.deletes_keys:
+    if not registrar.may_delete_keys:
         return
     for of_the_type in _accepted_of_types_refused_at_times(registrar):
         key_type = type_sent(of_the_type)
