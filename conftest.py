@@ -103,9 +103,9 @@ def _register_what_is_asked(config: pytest.Config) -> None:
     With an option such as --collect-only no hooks are registered, because pytest runs no test.
     """
     profile, codes_to_resend = read_command_line(config)
-    printing = what_to_print(config, profile, codes_to_resend)
-    if printing:
-        config.pluginmanager.register(_Printing(printing), "conformance-printing")
+    print_text = what_to_print(config, profile, codes_to_resend)  # a function that prints; None for a run
+    if print_text:
+        config.pluginmanager.register(_Printing(print_text), "conformance-printing")
     elif not options_given(config, OPTIONS_THAT_RUN_NO_TESTS):
         run_parts = open_asked_run(config, profile, codes_to_resend)
         config.pluginmanager.register(ConformanceRun(run_parts), "conformance-run")

@@ -29,7 +29,7 @@ VARIABLES_THAT_RECORD_SECRETS = (
 )
 """Environment variables with which a library writes secrets to a file. OpenSSL writes the keys of TLS connections, with
 which somebody can decrypt the traffic. pytest and Hypothesis write the values that tests use."""
-NOT_FROM_A_VARIABLE = "names a service, which is taken from base_url of the profile or from --base-url=URL alone"
+MUST_NOT_NAME_THE_SERVICE = "names a service, which is taken from base_url of the profile or from --base-url=URL alone"
 """What an error says about a variable or setting with an address, behind its name."""
 ADDRESS_VARIABLE_OF_PYTEST = "PYTEST_BASE_URL"
 """The variable from which pytest-base-url takes the address if the command line has none. Other test suites export it.
@@ -59,7 +59,7 @@ def protect_secrets() -> None:
     if sys.flags.optimize:
         raise ProfileError("Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O")
     if ADDRESS_VARIABLE_OF_PYTEST in os.environ:
-        raise ProfileError(f"{ADDRESS_VARIABLE_OF_PYTEST} {NOT_FROM_A_VARIABLE}; unset it")
+        raise ProfileError(f"{ADDRESS_VARIABLE_OF_PYTEST} {MUST_NOT_NAME_THE_SERVICE}; unset it")
     for name in VARIABLES_THAT_RECORD_SECRETS:
         if os.environ.get(name):
             raise ProfileError(f"{name} makes libraries write tokens and codes down; unset it")

@@ -84,8 +84,8 @@ class Secrets:
         """
         number_of_values = len(self.known)
         if self._values_at_collection != number_of_values:
-            codes = [secret.value for secret in self.known if secret.name == CODE]
-            self._collected_codes = frozenset(code for code in codes if code)
+            codes = [secret.value for secret in self.known if secret.name == CODE and secret.value]
+            self._collected_codes = frozenset(codes)
             self._values_at_collection = number_of_values  # last: another thread may read the codes meanwhile
         return self._collected_codes
 
@@ -106,7 +106,7 @@ class Secrets:
         The wrong tokens that the suite makes from it, such as a shortened one, are hidden as well, because a reader
         could restore the token from them.
         """
-        self.learn_secret(TOKEN, *secret_parts_of(token))
+        self.learn_secret(TOKEN, *secret_parts_of(token))  # the token, and its claims and signature if it is signed
         for wrong_token in wrong_tokens(token).values():
             self.learn_secret(ANOTHER_PREFIX + TOKEN, *secret_parts_of(wrong_token))
         self.tokens.append(token)  # last: another thread may send it from now on
@@ -150,9 +150,11 @@ def patterns_of_filled_texts(profile: Profile) -> dict[re.Pattern[str], str]:
     for origin, value in _all_texts_of_bodies(profile):
         pieces = _PLACEHOLDER.split(value)
         has_placeholder = len(pieces) > 1
-        has_words_of_its_own = any(map(str.isalnum, "".join(pieces)))  # `{key}` alone is hidden as a key
+        # Without words of its own, a text such as `{key}` is only a key when it is sent, and hidden as a key.
+        has_words_of_its_own = any(character.isalnum() for character in "".join(pieces))
         if has_placeholder and has_words_of_its_own:
-            pattern = re.compile(".*".join(map(re.escape, pieces)), re.DOTALL)
+            escaped_pieces = [re.escape(piece) for piece in pieces]
+            pattern = re.compile(".*".join(escaped_pieces), re.DOTALL)  # `to .*` for `to {key}`
             patterns.setdefault(pattern, origin)
     return patterns
 

@@ -28,13 +28,12 @@ def place_of(trace: TracebackType | None) -> str:
     If a library raised it, it is the line of the suite that called the library. Empty if the traceback has no file of
     the suite.
     """
-    frames = [frame for frame in traceback.extract_tb(trace) if Path(frame.filename).is_relative_to(_ROOT)]
-    # Libraries may be installed in a virtual environment within the folder of the suite.
-    own_frames = [frame for frame in frames if ".venv" not in Path(frame.filename).parts]
-    if not own_frames:
-        return ""
-    last_frame = own_frames[-1]
-    return f" ({Path(last_frame.filename).relative_to(_ROOT)}:{last_frame.lineno})"
+    for frame in reversed(traceback.extract_tb(trace)):  # the innermost call first
+        file = Path(frame.filename)
+        is_of_a_library = ".venv" in file.parts  # libraries may be installed within the folder of the suite
+        if file.is_relative_to(_ROOT) and not is_of_a_library:
+            return f" ({file.relative_to(_ROOT)}:{frame.lineno})"
+    return ""
 
 
 def _end_with_one_line(type_: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:

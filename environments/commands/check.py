@@ -72,6 +72,7 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
     """
     yield from _about_the_profile(profile)
     # The journal is read before `open_client` is called, which removes the environment variable with its secret key.
+    # `trouble` says why no code can be sent, and `sent_before` are the codes that earlier runs sent.
     journal, trouble, sent_before = journal_in_words(profile)
     needs_journal = "execute" in profile.allow and not profile.is_sandbox
     if needs_journal and trouble:
@@ -131,12 +132,13 @@ def _about_keys(profile: Profile) -> Iterator[Line]:
 def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
     """A line for each transfer of an earlier run of which nobody knows whether it moved money.
 
-    A person has to look such a transfer up. `perhaps_prepared` are transfers that perhaps were only prepared, and
-    `unknown_of_earlier_runs` are executions without a clear answer.
+    A person has to look such a transfer up. The guard, which decides whether a transaction code may be sent, finds such
+    transfers in the journal: requests that perhaps prepared a transfer, and executions without a clear answer.
     """
-    for entry in client.door.guard.perhaps_prepared:
+    guard = client.door.guard
+    for entry in guard.perhaps_prepared:
         yield _remark(f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}")
-    for entry in client.door.guard.unknown_of_earlier_runs:
+    for entry in guard.unknown_of_earlier_runs:
         yield _remark(f"outcome of an execution at {entry.at}: {outcome_in_words(entry, profile)}")
 
 

@@ -58,10 +58,10 @@ def keys_left_by_runs(profile: Profile, record: KeyRecord) -> list[KeyLeft]:
 
 
 def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
-    """Keys of the profile that, according to the record, an earlier run registered or perhaps registered.
+    """Keys of the profile that an earlier run registered, or perhaps registered, and did not delete.
 
-    A key may be registered at any account of the profile. A RANDOM key has no value in the profile, because the service
-    makes it; `_other_keys` returns such keys.
+    `record` is the file in which runs write each key that they register. A key may be registered at any account of the
+    profile. A RANDOM key has no value in the profile, because the service makes it; `_other_keys` returns such keys.
     """
     for account in profile.accounts:
         for index, key in enumerate(profile.pix_keys):
@@ -74,9 +74,10 @@ def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLef
 
 
 def _other_keys(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
-    """Keys that are not in the profile: keys that the suite made up, and RANDOM keys that the service made.
+    """Keys that earlier runs left and that are not in the profile: made up by the suite, or made by the service.
 
-    Each comes with the reason why `cleanup` does not delete it; empty if it does.
+    Each comes with the reason why `cleanup` does not delete the key; empty if it does. The service makes keys of type
+    RANDOM. `record` is the file in which runs write each key that they register.
     """
     for account, event in record.remaining_keys(profile.accounts):  # `event` is a line of the record
         key_type = event["type"]
@@ -144,8 +145,8 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
             if is_gone or is_for_the_user:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)
-        lists_of_keys = client.door.keys.lists
-        if lists_of_keys.vanished:
+        keys_gone_without_deletion = client.door.keys.lists.vanished
+        if keys_gone_without_deletion:
             return report_error(f"{KEY_GONE}: restore it, unless somebody else deleted it", INCOMPLETE)
     return LEFT if remaining else CLEAN
 
@@ -167,10 +168,10 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
     """
     if key.reason_to_stay:
         return False
-    lists = client.door.keys.lists
+    lists = client.door.keys.lists  # the lists of keys that the service has answered
     value = key.value or ""
     if "read" in profile.allow and key.account not in lists.before:
-        client.send("listPixKeys", key.account)  # the door compares later lists with this one
+        client.send("listPixKeys", key.account)  # later lists are compared with this one
     list_before = lists.before.get(key.account)
     is_of_the_profile = value in [profile_key.key for profile_key in profile.pix_keys]
     may_be_of_others = is_of_the_profile and not profile.is_sandbox

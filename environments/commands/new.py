@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from environments.profiles.loading import from_example, parse_yaml, path_of
+from environments.profiles.loading import parse_yaml, path_of, text_of_new_profile
 from environments.profiles.model import ProfileError, path_in_messages
 from spec.interface import operations
 
@@ -28,8 +28,8 @@ def new_profile(options: argparse.Namespace) -> tuple[Path, str, list[str]]:
     tls = _tls_of_replaced_profile(path, may_replace=options.force)
     if options.ca_bundle:
         tls["ca_bundle"] = os.path.relpath(options.ca_bundle, path.absolute().parent)
-    values = _values(options, tls)
-    return path, from_example(values, path), _next_steps(options, path, values)
+    values = _values_for_example(options, tls)
+    return path, text_of_new_profile(values, path), _next_steps(options, path, values)
 
 
 def _tls_of_replaced_profile(path: Path, *, may_replace: bool) -> dict[str, Any]:
@@ -49,10 +49,11 @@ def _tls_of_replaced_profile(path: Path, *, may_replace: bool) -> dict[str, Any]
     return parse_yaml(path.read_text("utf-8"), file).data.get("tls") or {}
 
 
-def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, str]:
-    """What is filled into the commented example: for each of its keys the new value, as YAML.
+def _values_for_example(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, str]:
+    """The values that replace those of the commented example of a profile: `{"accounts": '["0001"]', "json": ""}`.
 
-    An empty value means that the commented line is made active with the value of the example. Raises ProfileError.
+    Each value is YAML. The line of its key becomes active. An empty value means that the line keeps the value of the
+    example. Raises ProfileError for options that do not fit each other.
     """
     operation = options.prepare_with
     if options.count and not operation:

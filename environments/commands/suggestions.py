@@ -53,8 +53,8 @@ def lines_to_add_to_profile(key_list: Any, profile: Profile) -> Iterator[str]:
         # A deletion probably names the key as the list does. `*` is no name: then the list is an array of texts.
         name = places[0].rpartition("/")[2] if len(places) == 1 else _DEFAULT_NAME
         member = _DEFAULT_NAME if name == "*" else name
-        body = f'{{{member}: "{{key}}"}}'
-        yield f"requests: {{deletePixKey: {{json: {body}}}}} (a guess, because the document does not show the body)"
+        requests = '{deletePixKey: {json: {MEMBER: "{key}"}}}'.replace("MEMBER", member)
+        yield f"requests: {requests} (a guess, because the document does not show the body)"
     impossible_type = _type_that_the_holder_cannot_have(key_list)
     wanted_types = {key.type for key in profile.pix_keys} - {*profile.not_for_this_account}
     if impossible_type in wanted_types:

@@ -239,6 +239,7 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     redirection_note = None
     if base_url is not None:
         data, redirection_note = _redirected(data, base_url, name)
+    # What the checks of single settings need to know besides the setting itself.
     context = {"folder": path.absolute().parent, "base_url": str(data.get("base_url"))}
     try:
         # The data is passed as JSON, because pydantic is strict here: only from JSON it makes tuples and sets of lists,
@@ -265,7 +266,7 @@ def _unknown_keys_first(error: ValidationError) -> list[Any]:
 
 
 def _with_a_transfer_for_each_request(profile: Profile) -> Profile:
-    """The profile of a sandbox with a limit of transfers that no run reaches: it is that of the requests.
+    """The profile of a sandbox, changed so that a run may prepare as many transfers as it may send requests.
 
     Every request may prepare a transfer, because the service may accept every invalid body. On a sandbox no money is
     real, so that does no harm.
@@ -296,18 +297,19 @@ def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[st
         )
         return kept_data | {"allow": ["read"]} | new_address, note
     is_same_address = normalized_address(base_url) == normalized_address(str(data.get("base_url")))
-    note_on_address = None if is_same_address else ""
+    note_on_address = None if is_same_address else ""  # see the table
     return data | new_address, note_on_address
 
 
-def from_example(values: Mapping[str, str], path: Path) -> str:
+def text_of_new_profile(values: Mapping[str, str], path: Path) -> str:
     """The text of a new profile: the commented example, in which the lines of the given keys are made active.
 
     In the first line of each key the `#` is removed. The line gets the given value; if that is empty, it keeps the
     value of the example. `path` is the path of the new file. Raises ``ProfileError`` if a value is wrong.
     """
-    schema = os.path.relpath(SCHEMA_FILE, path.absolute().parent)  # editors look for it beside the new file
-    text = EXAMPLE_FILE.read_text("utf-8").replace(SCHEMA_FILE.name, schema)
+    # The first line of the example names the schema. Editors look for the schema from the folder of the new file.
+    path_to_schema = os.path.relpath(SCHEMA_FILE, path.absolute().parent)
+    text = EXAMPLE_FILE.read_text("utf-8").replace(SCHEMA_FILE.name, path_to_schema)
     for key, value in values.items():
         line = rf"(?m)^(?P<indent> *)#?(?P<key>{key}:)(?P<value>.*)"
         # `re.sub` reads a backslash in the new text as an escape, so each is doubled.
@@ -380,14 +382,16 @@ def _unknown_key(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
         place = (*place[:-1], _NOT_REPEATED)
     if place[0] == "auth":  # probably somebody wrote the token itself
         return place, "unknown key; secrets are named, never written: use token_env, token_command or token_file"
-    return place, f'unknown key; did you mean "{nearest[0]}"?' if nearest else "unknown key"
+    if nearest:
+        return place, f'unknown key; did you mean "{nearest[0]}"?'
+    return place, "unknown key"
 
 
 def _known_keys() -> list[str]:
     """The names of all keys that a profile may have, at any depth. A similar one is suggested for an unknown key."""
     schema = editor_schema()
     keys = list(schema["properties"])
-    for part in schema["$defs"].values():
+    for part in schema["$defs"].values():  # such as `limits`, which has keys of its own
         keys += part["properties"]
     return keys
 
@@ -410,12 +414,16 @@ def path_of(environment: str, folder: Path = ENVIRONMENTS) -> Path:
 def name_for_commands(profile: Profile) -> str:
     """The words by which a command line names this profile, quoted for a shell: `staging --base-url=https://…`.
 
-    The option --base-url is included only if the user gave it. Messages use this to suggest a command.
+    The option --base-url is included only if the user gave one and it replaced the address of the profile. Messages use
+    this function to suggest a command.
     """
     path = profile.path
     is_in_usual_folder = path.absolute().parent == ENVIRONMENTS  # then its name is enough, else the path is needed
     name = quote(path.stem if is_in_usual_folder else path_in_messages(path))
-    return name if profile.redirection_note is None else f"{name} --base-url={quote(profile.base_url)}"
+    address_was_replaced = profile.redirection_note is not None
+    if address_was_replaced:
+        return f"{name} --base-url={quote(profile.base_url)}"
+    return name
 
 
 def reasons_for_incomplete_run(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:

@@ -216,8 +216,8 @@ class ProfileFile:
         """
         address = normalized_address(text)
         if address != EMBEDDED:
-            exact = _is_true_or_wrong("base_url_is_exact", info)
-            check_address(address, insecure=_is_true_or_wrong("insecure", info), exact=exact)
+            exact = _is_permitted_by("base_url_is_exact", info)
+            check_address(address, insecure=_is_permitted_by("insecure", info), exact=exact)
         return address
 
     @field_validator("sandbox")
@@ -244,7 +244,8 @@ class ProfileFile:
 
         The embedded sandbox needs none, because the suite gives it a token.
         """
-        number_of_sources = len([source for source in vars(auth).values() if source])
+        sources = [auth.token_env, auth.token_command, auth.token_file]
+        number_of_sources = len([source for source in sources if source])
         is_missing = number_of_sources == 0 and _address_as_written(info) != EMBEDDED
         if number_of_sources > 1 or is_missing:
             raise ValueError("expected exactly one of token_env, token_command and token_file")
@@ -274,8 +275,8 @@ class ProfileFile:
 
         Returns them in the form in which requests are sent to them, so that they can be compared as texts.
         """
-        insecure = _is_true_or_wrong("insecure", info)
-        exact = _is_true_or_wrong("base_url_is_exact", info)
+        insecure = _is_permitted_by("insecure", info)
+        exact = _is_permitted_by("base_url_is_exact", info)
         normalized = tuple(map(normalized_address, addresses))
         for address in normalized:
             check_address(address, insecure=insecure, exact=exact)
@@ -286,7 +287,7 @@ class ProfileFile:
     def _check_proxy(cls, proxy: str | None, info: ValidationInfo) -> str | None:
         """Check that the proxy has a valid address, and cannot read the token on its way to the service."""
         if proxy:
-            check_proxy(proxy, _address_as_written(info), insecure=_is_true_or_wrong("insecure", info))
+            check_proxy(proxy, _address_as_written(info), insecure=_is_permitted_by("insecure", info))
         return proxy
 
 
@@ -300,8 +301,8 @@ def _address_as_written(info: ValidationInfo) -> str:
     return address
 
 
-def _is_true_or_wrong(setting: str, info: ValidationInfo) -> bool:
-    """True if a setting that permits something, such as `insecure`, is true, or if its own value is wrong.
+def _is_permitted_by(setting: str, info: ValidationInfo) -> bool:
+    """True if a setting that permits an unusual address, such as `insecure`, is true, or if its own value is wrong.
 
     A setting whose value is wrong is missing in `info.data`, the settings that pydantic has checked so far. The user
     gets an error about that setting. An error about the address as well would only confuse.

@@ -177,13 +177,15 @@ class HttpService:
         The parameter is decoded; None if the path has none. Raises Refusal (404) for an unknown path, and (405) for a
         known path with another method.
         """
-        routes = {method: (operation, segment) for method, operation, segment in self.routes_of(request.path)}
-        if not routes:
+        route_by_method = {}
+        for method, operation, segment in self.routes_of(request.path):
+            route_by_method[method] = (operation, segment)
+        if not route_by_method:
             raise Refusal(404, "There is no such path.")
-        if request.method not in routes:
-            allowed = ", ".join(sorted(routes))
+        if request.method not in route_by_method:
+            allowed = ", ".join(sorted(route_by_method))
             raise Refusal(405, "The path does not have this method.", (("Allow", allowed),))
-        operation, segment = routes[request.method]
+        operation, segment = route_by_method[request.method]
         if segment is None:
             return operation, None
         try:  # percent-encoding may hide slashes, NUL and anything else
@@ -200,7 +202,8 @@ class HttpService:
         for method, template, operation in self.ROUTES:
             match = _pattern(template).fullmatch(path)
             if match:
-                path_parameter = match[1] if match.re.groups else None
+                has_parameter = match.re.groups > 0  # the pattern has a group for the parameter, if there is one
+                path_parameter = match[1] if has_parameter else None
                 routes.append((method, operation, path_parameter))
         return routes
 
@@ -228,9 +231,11 @@ class HttpService:
         """
         if operation in PREPARING_OPERATIONS:
             return self.prepare(operation, request)  # type: ignore[attr-defined,no-any-return] # Service has it
-        name_of_method = re.sub("([A-Z])", r"_\1", operation).lower()
+        name_of_method = re.sub("([A-Z])", r"_\1", operation).lower()  # executePix becomes execute_pix
         method: Callable[..., Data] = getattr(self, name_of_method)
-        return method(request) if parameter is None else method(request, parameter)
+        if parameter is None:  # the path of the operation has no parameter
+            return method(request)
+        return method(request, parameter)
 
     # Bodies of requests
 

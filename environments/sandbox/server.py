@@ -120,7 +120,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(400)
             return
         path, _, query = self.path.partition("?")
-        headers = {name.lower(): ",".join(self.headers.get_all(name, [])) for name in self.headers}
+        headers = {}
+        for name in self.headers:
+            values = self.headers.get_all(name, [])  # several if the header occurs several times
+            headers[name.lower()] = ",".join(values)
         try:
             request = Request(self.command, path, query, headers, body, self.request_version)
             response = self.server.service.serve(request, self.connection)
@@ -157,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in response.headers:
             self.send_header(name, value)
         names = {name.lower() for name, _ in response.headers}
-        has_an_end = bool(names & {"content-length", "transfer-encoding"})
+        has_an_end = "content-length" in names or "transfer-encoding" in names
         has_no_body = response.status in (204, 304)  # RFC 9110 sections 15.3.5 and 15.4.5
         if not has_no_body and not has_an_end:
             self.send_header("Content-Length", str(len(response.body)))

@@ -168,7 +168,8 @@ class Service(HttpService):
         """
         may_be_missing = key_type == "RANDOM"
         key = text_field(body, "pixKey", default="" if may_be_missing else None)
-        if not self.KEY_FORMATS[key_type](key):
+        has_format_of_type = self.KEY_FORMATS[key_type]  # a function
+        if not has_format_of_type(key):
             raise Refusal(422, f"The field pixKey does not have the format of a key of the type {key_type}.")
         return key
 
@@ -179,12 +180,13 @@ class Service(HttpService):
 
         If the key is registered already, for this account or another one, nothing changes and `accepted` is false.
         """
-        key = Key(value or self.new_key(), key_type, account_id)
-        accepted = ledger.key(key.key) is None
-        if accepted:
+        is_made_by_service = value == ""
+        key = Key(self.new_key() if is_made_by_service else value, key_type, account_id)
+        is_accepted = ledger.key(key.key) is None
+        if is_accepted:
             ledger.add_key(key)
-        was_made_by_service = value == ""
-        return Registration(next(self.registration_numbers), key, made=was_made_by_service, accepted=accepted)
+        number = next(self.registration_numbers)  # 1 for the first registration of this service
+        return Registration(number, key, made=is_made_by_service, accepted=is_accepted)
 
     def new_key(self) -> str:
         """A key of type RANDOM that the service makes: a random UUID."""

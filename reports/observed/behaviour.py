@@ -73,15 +73,16 @@ def behaviour(observations: Iterable[tuple[str, str, Facts]]) -> Behaviour:
     An observation is a requirement id, a situation (what was sent, in words), and the facts of one answer (pairs of a
     place in the answer and a type). The order of the observations makes no difference.
     """
-    facts_by_id: dict[str, dict[str, list[Facts]]] = defaultdict(lambda: defaultdict(list))
+    facts_by_id: dict[str, dict[str, list[Facts]]] = {}
     for requirement_id, situation, facts in observations:
-        facts_by_id[requirement_id][situation].append(facts)
+        facts_by_situation = facts_by_id.setdefault(requirement_id, {})
+        facts_by_situation.setdefault(situation, []).append(facts)
     ids_in_order = [id for id in requirements() if id in facts_by_id]
-    return {id: _situations(facts_by_id[id]) for id in ids_in_order}
+    return {id: _with_merged_facts(facts_by_id[id]) for id in ids_in_order}
 
 
-def _situations(facts_of_answers: Mapping[str, list[Facts]]) -> Situations:
-    """For each situation (what was sent, in words), the facts of all answers merged into one set."""
+def _with_merged_facts(facts_of_answers: Mapping[str, list[Facts]]) -> Situations:
+    """For each situation (what was sent, in words), the facts of all its answers merged into one set."""
     return {situation: merged_facts(facts) for situation, facts in sorted(facts_of_answers.items())}
 
 
@@ -155,10 +156,11 @@ def facts_in_words(facts: Facts) -> str:
 
 
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
-    """What has changed in the behaviour of a service: each place of an answer at which it contradicts the record.
+    """What has changed in the behaviour of a service: each place in an answer at which it contradicts the record.
 
-    `was` is the behaviour in the record, which somebody accepted earlier. `now` is the behaviour of this run. The
-    drifts are in the order of the requirements.
+    `was` is the behaviour in the record, which somebody accepted earlier. `now` is the behaviour of this run. Both have
+    facts of the answers, by requirement and by situation (what was sent, in words). The drifts are in the order of the
+    requirements.
     """
     drifts_in_order = []
     for requirement_id, situations in now.items():

@@ -83,17 +83,17 @@ def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Compa
     drifting = len(_places_that_drift_differently(was, now))
     parts = ["nothing newly fails"]
     if failing:
-        parts = [f"{failing} newly {_by_number(failing, 'fails', 'fail')}"]
+        parts = [f"{failing} newly {_singular_or_plural(failing, 'fails', 'fail')}"]
     if untested:
-        parts.append(f"{untested} {_by_number(untested, 'is', 'are')} no longer exercised")
+        parts.append(f"{untested} {_singular_or_plural(untested, 'is', 'are')} no longer exercised")
     if warning:
-        parts.append(f"{warning} newly {_by_number(warning, 'warns', 'warn')}")
+        parts.append(f"{warning} newly {_singular_or_plural(warning, 'warns', 'warn')}")
     if drifting:
-        parts.append(f"drift differs in {drifting} {_by_number(drifting, 'place', 'places')}")
+        parts.append(f"drift differs in {drifting} {_singular_or_plural(drifting, 'place', 'places')}")
     return "; ".join(parts)
 
 
-def _by_number(number: int, singular: str, plural: str) -> str:
+def _singular_or_plural(number: int, singular: str, plural: str) -> str:
     """The word for this number of things: the singular for 1, else the plural."""
     return singular if number == 1 else plural
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import pytest
 
-from environments.credentials import NOT_FROM_A_VARIABLE
+from environments.credentials import MUST_NOT_NAME_THE_SERVICE
 from environments.profiles.model import Profile
 from reports.sentences.language import ENGLISH, catalogues
 
@@ -172,9 +172,9 @@ def _refuse_a_hidden_address(config: pytest.Config) -> None:
     words = [str(word) for word in config.invocation_params.args]  # the words of the command line
     is_on_the_command_line = any(word.startswith(("--base-url", "@")) for word in words)
     if config.getoption("base_url") and not is_on_the_command_line:
-        raise pytest.UsageError(f"PYTEST_ADDOPTS {NOT_FROM_A_VARIABLE}")
+        raise pytest.UsageError(f"PYTEST_ADDOPTS {MUST_NOT_NAME_THE_SERVICE}")
     if config.getini("base_url"):
-        raise pytest.UsageError(f"the setting base_url of pytest {NOT_FROM_A_VARIABLE}")
+        raise pytest.UsageError(f"the setting base_url of pytest {MUST_NOT_NAME_THE_SERVICE}")
 
 
 def options_given(config: pytest.Config, options: Mapping[str, str]) -> list[str]:

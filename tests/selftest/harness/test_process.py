@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from environments.__main__ import main
-from environments.credentials import NOT_FROM_A_VARIABLE, VARIABLES_THAT_RECORD_SECRETS
+from environments.credentials import MUST_NOT_NAME_THE_SERVICE, VARIABLES_THAT_RECORD_SECRETS
 from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, status_and_run
 from tests.selftest.services.running import TOKEN_VARIABLES, suite_that_is_killed_at_the_end, write_profile
 from tests.selftest.services.serving import SocketService
@@ -63,7 +63,7 @@ def test_the_variable_pytest_base_url_is_refused(command, service, tmp_path, mon
         status_of_command = main([command, str(profile)])
         status_of_run = pytest.main([*QUIET_PYTEST, f"--environment={profile}", str(CONFORMANCE)])
     errors = capsys.readouterr().err
-    line = f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it\n"
+    line = f"PYTEST_BASE_URL {MUST_NOT_NAME_THE_SERVICE}; unset it\n"
 
     assert status_of_command == 4
     assert status_of_run == 4

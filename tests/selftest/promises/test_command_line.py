@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from environments.credentials import NOT_FROM_A_VARIABLE
+from environments.credentials import MUST_NOT_NAME_THE_SERVICE
 from environments.sandbox import Service
 from reports.outputs.conformance_json import document_of
 from reports.outputs.github import step_summary, workflow_commands
@@ -279,7 +279,7 @@ LINE_BY_WRONG_OPTIONS = {
     "-k nothing": "-k: nothing: no such requirement; pytest --list names them all",
     "--environment=nope": "environments/nope.yaml: cannot be read (No such file or directory); the environments in environments are: ",
     "--environment=staging.example": "environments/staging.example.yaml: PIX_TOKEN is not",
-    "-o base_url=https://bank.example": f"the setting base_url of pytest {NOT_FROM_A_VARIABLE}",
+    "-o base_url=https://bank.example": f"the setting base_url of pytest {MUST_NOT_NAME_THE_SERVICE}",
     "--base-url=bank.example --collect-only": "--base-url: not an address; expected http(s)://host[:port][/prefix]",
 }
 
