@@ -133,7 +133,7 @@ def comparison_of_two_runs(was: EarlierRun, now: ComparableRun, clean: Callable[
     ]
     scope_before = asdict(_scope(was))
     scope_now = asdict(_scope(now))
-    differs = [name for name in scope_before if scope_before[name] != scope_now[name]]
+    differs = [name for name in scope_before if scope_before[name] != scope_now[name]]  # such as "selection"
     other_run = ComparedRun(
         environment=_text_or_ellipsis(_NAME, clean(was.environment.name)),
         started=was.started,

@@ -230,6 +230,7 @@ def _accepted_situations(was: Situations, now: Situations) -> Situations:
 
 def write_record(path: Path, record: Record) -> None:
     """Write the record as YAML, with comments for people at its start. Raises OSError."""
+    # The members keep their order. A list without further lists in it is written in one line: [null, string].
     text = yaml.dump(
         dict(record), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
     )

@@ -135,20 +135,20 @@ def write_outputs(folder: Path, document: RunDocument) -> dict[str, str]:
     Returns the reason for each file that could not be written, by file name: `{"junit.xml": "No space left on device"}`
     """
     reasons = {}
-    for name, make in OUTPUTS.items():
-        why = _write_output(folder / name, make, document)
+    for name, make_text in OUTPUTS.items():
+        why = _write_output(folder / name, make_text, document)
         if why:
             reasons[name] = why
     return reasons
 
 
-def _write_output(path: Path, make: Callable[[RunDocument], str], document: RunDocument) -> str:
-    """Write one file of the report with the text that `make` returns for the document of the run.
+def _write_output(path: Path, make_text: Callable[[RunDocument], str], document: RunDocument) -> str:
+    """Write one file of the report with the text that `make_text` returns for the document of the run.
 
     If that fails, an old file at this path is removed, and the reason is returned; else an empty text is returned.
     """
     try:
-        write_private_file(path, make(document))
+        write_private_file(path, make_text(document))
     except Exception as error:  # a fault of the suite in one format is no reason to lose the others
         with suppress(OSError):
             path.unlink()  # the file of an earlier run

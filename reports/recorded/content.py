@@ -188,7 +188,8 @@ def _is_cut_by_content_length(
     announced_size = _announced_size(headers)
     if announced_size <= len(body):
         return False
-    return not _is_rewritten_json(answer, content, body) and not _lacks_only_byte_order_mark(body, announced_size)
+    is_whole = _is_rewritten_json(answer, content, body) or _lacks_only_byte_order_mark(body, announced_size)
+    return not is_whole
 
 
 def _is_cut_by_recorded_size(content: Mapping[str, Any], body: bytes) -> bool:
@@ -200,7 +201,8 @@ def _is_cut_by_recorded_size(content: Mapping[str, Any], body: bytes) -> bool:
     if size <= len(body):
         return False
     size_is_of_base64 = size == len(content["text"])  # some recorders write the length of the base64 as the size
-    return not size_is_of_base64 and not _lacks_only_byte_order_mark(body, size)
+    is_whole = size_is_of_base64 or _lacks_only_byte_order_mark(body, size)
+    return not is_whole
 
 
 def _lacks_only_byte_order_mark(body: bytes, size: int) -> bool:
@@ -217,8 +219,11 @@ def _is_rewritten_json(answer: Mapping[str, Any], content: Mapping[str, Any], bo
     Then the number of its bytes does not show whether the body was cut. Such a body is recognized by the two sizes that
     the recorder wrote: both are then the number of characters of the JSON, and not a number of bytes.
     """
-    sizes = {number_of(answer.get("bodySize")), number_of(content.get("size"))}
-    return sizes == {len(content["text"])} and _is_json(body)
+    number_of_characters = len(content["text"])
+    size_on_the_wire = number_of(answer.get("bodySize"))
+    size = number_of(content.get("size"))
+    both_count_characters = size_on_the_wire == number_of_characters and size == number_of_characters
+    return both_count_characters and _is_json(body)
 
 
 # -- content codings ------------------------------------------------------------------------------------------------

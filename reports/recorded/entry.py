@@ -148,7 +148,7 @@ def _missing_parts(
     operation: Operation, body: RecordedBody, response: Response, recorded_response: Mapping[str, Any]
 ) -> Iterator[Message]:
     """Reasons why an exchange is judged only in part: parts that are not recorded, although they may have been sent."""
-    if _schema_of(operation) is not None and not body.is_recorded:  # requests to the operation have a body
+    if _validator_of_bodies(operation) is not None and not body.is_recorded:  # requests to the operation have a body
         yield NO_REQUEST_BODY
     if not response.header("Content-Type") and not _says_that_no_media_type_was_sent(recorded_response):
         yield NO_MEDIA_TYPE
@@ -260,7 +260,7 @@ def _is_documented(operation: Operation, query: str, body: RecordedBody, media_t
     """
     if query and operation.result:
         return False
-    schema = _schema_of(operation)
+    schema = _validator_of_bodies(operation)
     if schema is None:  # the operation has no body
         return not body.content
     if not body.is_recorded:
@@ -271,7 +271,7 @@ def _is_documented(operation: Operation, query: str, body: RecordedBody, media_t
 
 
 @cache
-def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
+def _validator_of_bodies(operation: Operation) -> jsonschema_rs.Validator | None:
     """The validator of the bodies of requests to an operation; None if its requests have no body.
 
     Each documented member is required. If the interface document does not describe the body, openapi.yaml has no

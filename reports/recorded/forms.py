@@ -179,11 +179,12 @@ def grants_something(exchange: Exchange, response: Response) -> bool:
     Data are a documented result, or a number, object or array under `data`. Texts alone are not enough, because they
     may say why the request was refused.
     """
-    values = (data_of(response) or {}).values()
-    has_data = grants_protected_result(exchange) or any(isinstance(value, Decimal | dict | list) for value in values)
-    if not has_data or response.status != HTTPStatus.OK:
+    if response.status != HTTPStatus.OK or not succeeded(exchange):
         return False
-    return succeeded(exchange)
+    if grants_protected_result(exchange):  # a documented result, which only a valid token may get
+        return True
+    data = data_of(response) or {}
+    return any(isinstance(value, Decimal | dict | list) for value in data.values())  # a number, object or array
 
 
 def has_success_other_than_true(exchange: Exchange, response: Response) -> bool:
@@ -203,7 +204,7 @@ def _judgements_without_a_rule(exchange: Exchange, response: Response) -> Iterat
     success shows it, too.
     """
     operation = exchange.operation
-    held = list[str]()
+    held = list[str]()  # ids of requirements that the exchange meets
     if is_judged_as_success(exchange):
         held += ["general.versionPrefix", f"{operation}.exists"]
     elif exchange.valid and refusal_kind(response) in (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED):

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from itertools import chain
 
 from reports.result.document import Latency, ListedExchange, ReportedRequirement, RunDocument
 from reports.result.verdicts import VERDICTS_ON_THE_SERVICE, Coverage, RunVerdict, Verdict
@@ -184,9 +183,12 @@ def timeline(document: RunDocument) -> Timeline:
 
     Operations without a request have no lane. The last lane is for requests to undocumented paths.
     """
-    failing = set(chain(*(entry.exchanges for entry in document.requirements if entry.fails)))
-    # Never 0, because the times of the requests are divided by it.
-    end_ms = max((exchange.at_ms for exchange in document.exchanges), default=0) or 1
+    failing: set[int] = set()  # numbers of the requests that show a failure
+    for entry in document.requirements:
+        if entry.fails:
+            failing.update(entry.exchanges)
+    end_ms = max((exchange.at_ms for exchange in document.exchanges), default=0)
+    end_ms = end_ms or 1  # never 0, because the times of the requests are divided by it
     by_operation = grouped(document.exchanges, _operation_or_nothing)
     lanes = []
     for operation in (*operations(), ""):

@@ -45,7 +45,7 @@ def template_of_page(table_script: str, language_tag: str = ENGLISH) -> Template
     scripts = [template("report.js", language_tag).render(), table_script]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}"
-    return _environment(language_tag).get_template("frame.html", globals={"scripts": scripts, "policy": policy})
+    return _jinja_environment(language_tag).get_template("frame.html", globals={"scripts": scripts, "policy": policy})
 
 
 def template(name: str, language_tag: str = ENGLISH) -> Template:
@@ -53,7 +53,7 @@ def template(name: str, language_tag: str = ENGLISH) -> Template:
 
     Raises jinja2.TemplateNotFound.
     """
-    return _environment(language_tag).get_template(name)
+    return _jinja_environment(language_tag).get_template(name)
 
 
 def _digest(script: str) -> str:
@@ -66,7 +66,7 @@ def _digest(script: str) -> str:
 
 
 @cache
-def _environment(language_tag: str) -> Environment:
+def _jinja_environment(language_tag: str) -> Environment:
     """The settings of jinja2 for templates in a language. Templates use the filters named here, as in `{{ x | date }}`.
 
     A name that a template uses and nobody gives is an error (`StrictUndefined`), and every value is escaped.
