@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator
-from urllib.parse import unquote
 
 from environments.door.door import Door
 from environments.door.journal import Outcome
@@ -403,17 +402,15 @@ def _notes_on_refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterato
         exchanges = [exchange for exchange in valid if exchange.request.last_segment == account]
         if any(map(is_granted, exchanges)):
             continue
-        refusing_operations = set()
-        for exchange in exchanges:
-            if refusal_or_failure(exchange) not in TEMPORARY_REFUSALS:
-                refusing_operations.add(exchange.operation)
+        refused = [exchange for exchange in exchanges if refusal_or_failure(exchange) not in TEMPORARY_REFUSALS]
+        refusing_operations = {exchange.operation for exchange in refused}
         if len(refusing_operations) >= 2:
-            refused = say(
+            line = say(
                 "number {number} of accounts: refused by every operation ({answer}): check accounts",
                 number=number,
-                answer=answer_in_words(exchanges[0]),
+                answer=answer_in_words(refused[0]),
             )
-            yield Note(NoteKind.ACCOUNT_REFUSED, refused)
+            yield Note(NoteKind.ACCOUNT_REFUSED, line)
 
 
 def _notes_on_answers_that_say_little(door: Door, reproduction: Reproduction) -> Iterator[Note]:
@@ -580,7 +577,7 @@ def _only_codes_of_the_profile_were_refused(door: Door, executions: list[Exchang
 
 def _has_code_of_this_run(door: Door, execution: Exchange) -> bool:
     """True if the transaction code of an execution was prepared by this run; false if it is one of the profile."""
-    code = unquote(execution.request.last_segment)  # the end of the path
+    code = execution.request.last_segment  # the end of the path, percent-decoded
     return door.guard.prepared.has(code)
 
 

@@ -12,10 +12,11 @@ import pytest
 
 from environments.door.prepared import Prepared
 from environments.door.wrong_tokens import NO_HEADER
+from environments.secret_values import ACCOUNT, Known
 from spec.findings import Conclusion
 from spec.log import Log
 from spec.rules.reproduction import Reproduction
-from tests.harness.finishing import _line_about_refused_codes, _reason_in_words
+from tests.harness.finishing import _line_about_refused_codes, _notes_on_refused_accounts, _reason_in_words
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration
 from tests.traffic.judgements import (
     documented_execution_is_enough,
@@ -242,6 +243,36 @@ def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, 
     lines = _line_about_refused_codes(_DOOR_WITHOUT_TROUBLE, [refused_execution, successful_execution])
 
     assert [str(line) for line in lines] == notes
+
+
+def test_a_prepared_code_with_a_percent_sign_is_a_code_of_this_run():
+    """If the service refuses a code that this run prepared, the note does not ask if an earlier run executed it.
+
+    The path has the code percent-encoded: `TX%2541` for the code `TX%41`. It is decoded once.
+    """
+    door_of_sandbox = SimpleNamespace(
+        guard=SimpleNamespace(journal=None, prepared=Prepared({7: "TX%41"}), unknown_outcomes=[])
+    )
+    refused_execution = answer("executePix", {}, status=404, path="/v1/execute/pix/TX%2541")
+
+    notes = list(map(str, _line_about_refused_codes(door_of_sandbox, [refused_execution])))
+
+    assert notes == ["1 of 1 transaction codes were refused: 404 application/json"]
+
+
+def test_the_note_on_a_refused_account_quotes_no_temporary_refusal():
+    """The note about an account that everything refuses has the status of a lasting refusal, such as 404.
+
+    The first answer is a 503 here, which says nothing about the account.
+    """
+    account = Known(ACCOUNT, "ac-9")
+    door = SimpleNamespace(secrets=SimpleNamespace(known=[account]))
+    statuses = {"listPixKeys": 503, "getBalance": 404, "listEntries": 404}
+    answers = [answer(operation, {}, status=status, path="/v1/ac-9") for operation, status in statuses.items()]
+
+    [note] = _notes_on_refused_accounts(door, answers)
+
+    assert "(404 application/json)" in str(note.text)
 
 
 @pytest.mark.parametrize(
