@@ -480,7 +480,8 @@ class RunDocument(Published):
         """
         if self.verdict not in VERDICTS_ON_THE_SERVICE:
             return True
-        return bool(self.exit_status) and not any(requirement.fails for requirement in self.requirements)
+        a_requirement_fails = any(requirement.fails for requirement in self.requirements)
+        return self.exit_status != 0 and not a_requirement_fails
 
 
 # -- the document of another run ----------------------------------------------------------------------------------

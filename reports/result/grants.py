@@ -205,12 +205,13 @@ class Generated:
         `why_cut` is the reason if some of the requests were not sent. Several tests may call this with the same
         answers, so earlier counts of the operation are replaced.
         """
-        refusals: Counter[Text] = Counter(answer_in_words(exchange) for exchange in answers if not is_granted(exchange))
-        self.refused[operation] = refusals
-        self.accepted[operation] = len(answers) - refusals.total()
-        line = f"{operation} was cut after {len(answers)} requests: {why_cut}"
-        if why_cut and line not in self.cut:
-            self.cut.append(line)
+        refused = [exchange for exchange in answers if not is_granted(exchange)]
+        self.refused[operation] = Counter(answer_in_words(exchange) for exchange in refused)
+        self.accepted[operation] = len(answers) - len(refused)
+        if why_cut:
+            line = f"{operation} was cut after {len(answers)} requests: {why_cut}"
+            if line not in self.cut:
+                self.cut.append(line)
 
     def notes(self, granted: Collection[str]) -> Iterator[Text]:
         """At most one line, which names the operations that generated requests did not test.

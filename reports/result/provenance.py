@@ -180,8 +180,8 @@ _LINK = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/[A-Za-z0-9._~/?=&%+
 def ci_job(variables: Mapping[str, str], clean: Callable[[str], str]) -> str | None:
     """The address of the CI job in which the run takes place, for a link in the report; None outside a CI job.
 
-    `variables` are the environment variables, from which the address is made. It is also None if the address is no
-    plain http(s) address, has a password, or has a secret in it. `clean` redacts known secrets.
+    `variables` are the environment variables, from which the address is made. The result is also None if this is no
+    plain http(s) address, or if it has a password or a secret in it. `clean` redacts known secrets in a text.
     """
     templates = [template for name, template in _LINKS if variables.get(name)]
     if not templates:  # no CI system that the suite knows has set its variable

@@ -138,7 +138,7 @@ def _lines_about_wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     line also says which kinds are left out.
     """
     unauthorized = [exchange for exchange in plan.exchanges if exchange.credential != VALID]  # wrong token, or none
-    with_wrong_token = [exchange for exchange in unauthorized if dict(exchange.request.headers).get("Authorization")]
+    with_wrong_token = [exchange for exchange in unauthorized if _has_token(exchange)]
     yield _line_about_limit_of_wrong_tokens(profile) if with_wrong_token else "wrong tokens: none"
     yield from _lines_about_kinds(unauthorized)
     number_by_operation = Counter(exchange.operation for exchange in with_wrong_token)
@@ -147,6 +147,12 @@ def _lines_about_wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
         yield f"  {name}: {number} requests with a wrong token, and {len(credentials) - number} without a token"
         if name in OPERATIONS_WITH_DOCUMENTED_TOKEN:
             yield from _line_about_kinds_left_out(plan, profile, name, credentials)
+
+
+def _has_token(exchange: Exchange) -> bool:
+    """True if a planned request has a header Authorization that is not empty."""
+    headers = dict(exchange.request.headers)
+    return headers.get("Authorization", "") != ""
 
 
 def _lines_about_kinds(unauthorized: Sequence[Exchange]) -> Iterator[str]:

@@ -22,9 +22,12 @@ GroupKey = TypeVar("GroupKey")
 
 def joined_with_and(parts: Sequence[Text]) -> Text:
     """The parts in one text: `a`, `a and b`, or `a, b and c`; empty for none. Equal parts are all named."""
-    if len(parts) < 2:
-        return parts[0] if parts else ""
-    return say("{some} and {last}", some=joined_keeping_repeats(parts[:-1], ", "), last=parts[-1])
+    if not parts:
+        return ""
+    *all_but_last, last = parts
+    if not all_but_last:
+        return last
+    return say("{some} and {last}", some=joined_keeping_repeats(all_but_last, ", "), last=last)
 
 
 def first_few(parts: Sequence[object]) -> Text:

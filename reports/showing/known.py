@@ -194,7 +194,9 @@ def _small_letters(text: str) -> str:
 
     Half a surrogate pair, which the search (ahocorasick_rs) cannot read, becomes `?`.
     """
-    return text.lower() if text.isascii() else "".join(map(_small_letter, text))
+    if text.isascii():  # then the length cannot change, and this is quicker
+        return text.lower()
+    return "".join(map(_small_letter, text))
 
 
 @lru_cache(10_000)  # results for so many characters are remembered, because texts repeat their characters

@@ -123,9 +123,9 @@ class DeviationError(AssertionError):
     """
 
     def __init__(self, requirement_id: str, judgements: Sequence[Judgement]) -> None:
-        """End the test because these judgements say that the requirement is not met.
+        """End the test because these judgements of exchanges say that the requirement is not met.
 
-        Their messages are the text of the error.
+        The messages of the judgements are the text of the error.
         """
         self.requirement_id = requirement_id
         self.judgements = judgements

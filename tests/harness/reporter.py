@@ -241,8 +241,10 @@ class Reporter:
         """
         if self.folder is None or self._user_named_folder:
             return None
-        runs = (run for folder, run in runs_of(runs_folder(self.run.profile.name)) if folder != self.folder)
-        return newest_comparable(runs, document)
+        folder_of_environment = runs_folder(self.run.profile.name)
+        # A generator, so that no more files are read than needed. The folder of this run is left out.
+        other_runs = (run for folder, run in runs_of(folder_of_environment) if folder != self.folder)
+        return newest_comparable(other_runs, document)
 
     def _write_files(self) -> dict[str, str]:
         """Write every file of the report except report.html, and the link `latest`.
@@ -256,7 +258,7 @@ class Reporter:
         reasons = write_outputs(self.folder, self.document)
         try:
             is_in_folder_of_environment = self.folder.parent.name == self.run.profile.name
-            if is_in_folder_of_environment:  # the user named no other folder
+            if is_in_folder_of_environment:  # such as reports/runs/staging, in which `latest` leads to the newest run
                 point_latest(self.folder)
             write_sums(self.folder)
         except OSError as error:
@@ -284,8 +286,9 @@ class Reporter:
         """
         if not reasons or self._reason_of_missing_part:
             return
-        first_reason = next(iter(reasons.values()))
-        self._rewrite_because(f"{first_few([*reasons])} cannot be written to {self.folder}: {first_reason}")
+        names = list(reasons)
+        first_reason = reasons[names[0]]
+        self._rewrite_because(f"{first_few(names)} cannot be written to {self.folder}: {first_reason}")
 
     def _rewrite_because(self, why: str) -> None:
         """Remember why a part of the report is missing, and write the files again, so that they say so.
@@ -308,7 +311,9 @@ def _accepted_behaviour(run: Run, clean: Clean) -> Behaviour:
 
     It is read from `<name>.observed.yaml`; empty if there is no such file. `clean` hides known values in its texts.
     """
-    return behaviour_of_data(run.record.observations, clean) if run.record else {}
+    if run.record is None:
+        return {}
+    return behaviour_of_data(run.record.observations, clean)
 
 
 def accept_behaviour(run: Run, clean: Clean) -> str:
@@ -393,8 +398,9 @@ class HtmlPage:
         if isinstance(report.longrepr, tuple):
             text_of_pytest = str(report.longrepr[-1]).partition(": ")[2]  # without the word "Skipped"
             why = getattr(report, "why", "") or text_of_pytest
+            page_language = language(self._reporter.run.profile.language)
             # pytest-html shows the lines of this list, so that its content is replaced.
-            data[:] = [escape(language(self._reporter.run.profile.language).text(why))]
+            data[:] = [escape(page_language.text(why))]
 
     def add_page_of_suite(self, prefix: list[str], config: pytest.Config) -> None:
         """Add the part that the suite writes (verdict, findings, requests) to report.html, before the table of tests.

@@ -232,7 +232,8 @@ def _similar_names(name: str) -> list[str]:
         return [words_by_lower_case[similar[0]]]
     if not wrong_name:
         return []
-    return [word for word, last_part in last_parts.items() if wrong_name in last_part][:_MOST_SIMILAR]
+    with_name_inside = [word for word, last_part in last_parts.items() if wrong_name in last_part]
+    return with_name_inside[:_MOST_SIMILAR]
 
 
 def _ids_and_groups() -> Iterator[str]:

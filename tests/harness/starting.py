@@ -118,10 +118,11 @@ def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
 
 def _profile(config: pytest.Config) -> Profile:
     """The profile that --environment names, in which --base-url, --parallel and --report-language replace values."""
-    profile = load(config.getoption("environment"), base_url=config.getoption("base_url", None) or None)
-    limits = replace(profile.limits, parallel=config.getoption("parallel") or profile.limits.parallel)
+    base_url = config.getoption("base_url", None) or None  # None also if the user did not install pytest-base-url
+    profile = load(config.getoption("environment"), base_url=base_url)
+    parallel = config.getoption("parallel") or profile.limits.parallel
     language = config.getoption("report_language") or profile.language
-    return replace(profile, limits=limits, language=language)
+    return replace(profile, limits=replace(profile.limits, parallel=parallel), language=language)
 
 
 def code_in_file(file: str) -> str:
@@ -284,7 +285,7 @@ def _open_recorded(config: pytest.Config, profile: Profile) -> RunParts:
 def _open_report(config: pytest.Config, run: Run, display: Display) -> tuple[Reporter, Pen]:
     """The reporter, which writes the report of a run, and the pen, which hides tokens and codes in printed texts.
 
-    The pen is active from here on until pytest ends. With -v it also prints the lines of pytest.
+    The pen is active from here on until pytest ends. With -v it lets pytest print its own lines as well.
     """
     pen = Pen(display, quiet=config.getoption("verbose", 0) <= 0)
     config.add_cleanup(pen.restore)
