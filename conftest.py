@@ -179,7 +179,7 @@ class ConformanceRun:
         It is done this early because pytest prints some errors before the session starts.
         """
         if plugin_name == "terminalreporter":
-            self._pen.guard(plugin._tw)
+            self._pen.hide_values_in(plugin._tw)  # the writer of pytest, which prints to the terminal
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -212,9 +212,9 @@ class ConformanceRun:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Send all requests of the run. Then pytest runs the tests, which judge the answers, because None is returned.
 
-        With --recorded, the files of recorded traffic are judged instead, perhaps on several machines. The tally has
-        the counts of the answers that meet a requirement and of those that deviate. True tells pytest that there is no
-        test to run.
+        With --recorded, files of recorded traffic are judged instead, perhaps on several machines. `tally` has the
+        number of answers that meet each requirement, and of those that deviate. True tells pytest that no test is to
+        run.
         """
         if self._suite_session is None:  # with --recorded
             # `--scheduler` is the address of a Dask cluster, whose machines share the files. None: this machine alone.

@@ -201,10 +201,10 @@ def passphrase_of(profile: Profile) -> str:
 
 
 def journal_key_of(profile: Profile) -> bytes:
-    """The secret key with which transaction codes are digested before they are written to the journal.
+    """The secret key of the journal, the file with the transaction codes that runs sent.
 
-    Empty if the profile names no variable for it; then the key is in a file. Raises ProfileError if the variable is not
-    set.
+    The journal has a digest of each code, made with this key. Empty if the profile names no variable for the key; then
+    the key is in a file. Raises ProfileError if the variable is not set.
     """
     return _variable(profile, profile.journal_key_env).strip().encode()
 

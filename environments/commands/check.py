@@ -147,14 +147,14 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
 
     Raises UnreachableError if the service cannot be reached.
     """
-    reason_if_unreachable = preflight(client)
+    reason_if_unreachable = preflight(client)  # sends them; empty if the service answers
     if reason_if_unreachable:
         raise UnreachableError(reason_if_unreachable)
     yield _remark(f"reachable: {client.door.permission.base_url}")
     if "read" not in profile.allow:
         yield _remark("token: not tried, because allow has no read")
     account_lists = []  # the requests for the list of accounts that `preflight` sent with the valid token
-    for exchange in client.door.exchanges:
+    for exchange in client.door.exchanges:  # all requests so far, with their answers
         if exchange.operation == "listAccounts" and exchange.credential == VALID:
             account_lists.append(exchange)
     if not account_lists:

@@ -200,7 +200,7 @@ def _is_gone(client: Client, exchange: Exchange, key: KeyLeft) -> bool:
     """
     value = key.value or ""
     refusal = refusal_or_failure(exchange)  # None if the service granted the deletion
-    last_list = client.door.keys.lists.last.get(key.account)
+    last_list = client.door.keys.lists.last.get(key.account)  # the newest list of its keys; None if there is none
     if refusal is not None and "read" in client.door.permission.allow:
         return last_list is not None and not last_list.may_show(value)
     is_gone_by_answer = refusal in (None, RefusalKind.NOT_FOUND)

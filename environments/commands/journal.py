@@ -42,7 +42,8 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
 def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
     """What became of a transaction code, in words: "success 200", or that its outcome is unknown.
 
-    If nobody knows whether money moved, the text has the command to call after a person looked the transfer up.
+    `entry` is its entry in the journal, the file with the codes that runs sent. If nobody knows whether money moved,
+    the text has the command to call after a person looked the transfer up.
     """
     if entry.is_unknown or entry.is_perhaps_prepared:
         of_profile = f" {name_for_commands(profile)}" if profile else ""
@@ -57,8 +58,9 @@ def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
 def settle_outcome(profile: Profile | None, code: str) -> str:
     """Write to the journal that a person looked a transfer up, so that later runs no longer warn about it.
 
-    `code` is the transaction code, or the name by which `journal` lists it. Returns a line about what was done. Raises
-    JournalError if the outcome of this code is not unknown.
+    The journal is the file with the transaction codes that runs sent. `code` is the code of the transfer, or the name
+    by which the command `journal` lists it. Returns a line about what was done. Raises JournalError if the outcome of
+    this code is not unknown.
     """
     journal = journal_of(profile)
     with journal.locked():

@@ -430,7 +430,8 @@ def reasons_for_incomplete_run(profile: Profile, sent_before: Collection[str] = 
     """What a profile permits without supplying what is needed for it: a line for each thing that is missing.
 
     For example a profile permits executions but has no transaction code. A run would leave requirements untested.
-    `sent_before` are codes that are not sent again, because an earlier run sent them according to the journal.
+    `sent_before` are codes that are not sent again, because an earlier run sent them according to the journal (the file
+    with the codes that runs sent).
     """
     allowed = profile.allow
     if not profile.accounts and allowed & {"read", "register-keys", "delete-keys"}:

@@ -110,10 +110,10 @@ def _texts_by_place(facts: Facts) -> dict[str, list[str]]:
 
 
 def behaviour_of_data(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
-    """The behaviour that was written as plain data. It is the opposite of `data_of_behaviour`.
+    """The behaviour that was written as plain data: facts of answers, by requirement and by situation (what was sent).
 
-    Anybody may have written the file that the data come from. So `clean` redacts secrets in every text, and a member
-    name that may be data, such as a key, is replaced by `*`.
+    It is the opposite of `data_of_behaviour`. Anybody may have written the file that the data come from. So `clean`
+    redacts secrets in every text, and a member name that may be data, such as a key, is replaced by `*`.
     """
     observations = []
     for requirement_id, situations in data.items():

@@ -121,10 +121,10 @@ def _lines_about_alerts(document: RunDocument) -> Iterator[str]:
 
     The texts of the alerts are left out, because the summary may be public. The report has them.
     """
-    tally = Counter(alert.kind for alert in document.alerts)
-    for kind_of_alert, count in tally.items():
-        yield f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind_of_alert}"
-    if tally:
+    number_by_kind = Counter(alert.kind for alert in document.alerts)
+    for kind_of_alert, number in number_by_kind.items():
+        yield f"- {say_many('{n} alert', '{n} alerts', n=number)}: {kind_of_alert}"
+    if number_by_kind:
         yield ""
 
 
@@ -132,8 +132,8 @@ def _table_of_counts(document: RunDocument) -> Iterator[str]:
     """A Markdown table: for each level of requirements, such as `documented`, a row with the number of each verdict."""
     yield f"| level | {' | '.join(Verdict)} |"
     yield f"|---|{'|'.join('---:' for _ in Verdict)}|"
-    for level, tally in document.counts.items():
-        numbers = [str(tally.get(verdict, 0)) for verdict in Verdict]
+    for level, number_by_verdict in document.counts.items():
+        numbers = [str(number_by_verdict.get(verdict, 0)) for verdict in Verdict]
         yield f"| {level} | {' | '.join(numbers)} |"
     yield ""
 
@@ -167,12 +167,12 @@ def _lines_about_drift(document: RunDocument) -> Iterator[str]:
     """
     if not document.drift:
         return
-    tally = Counter(drift.id for drift in document.drift)
+    number_by_id = Counter(drift.id for drift in document.drift)
     words = str(drift_in_words(document))
     title = f"{words[:1].upper()}{words[1:]}"  # a title begins with a capital letter
     yield f"### {title}"
     yield ""
-    lines = [f"`{id}`: {say_many('{n} place', '{n} places', n=count)}" for id, count in tally.most_common()]
+    lines = [f"`{id}`: {say_many('{n} place', '{n} places', n=number)}" for id, number in number_by_id.most_common()]
     yield from (f"- {line}" for line in capped(lines, _MOST_SHOWN))
     yield ""
 

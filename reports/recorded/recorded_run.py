@@ -126,7 +126,7 @@ def _has_a_success(tally: Tally) -> bool:
     """True if at least one recorded answer was judged as a success.
 
     An answer that is no success is judged only for the robustness requirements. So if an answer was judged for any
-    other requirement, it was a success.
+    other requirement, it was a success. `tally` has the number of judged answers for each requirement.
     """
     for requirement in requirements().values():
         if requirement.level != "robustness" and _number_of_judged_answers(tally, requirement.id) > 0:
@@ -174,9 +174,9 @@ def _deviation_of(example: RecordedExample) -> ShownDeviation:
 def _note_on_unjudged_entries(key: TallyKey, first: RecordedExample, tally: Tally) -> Note:
     """A note on the entries that were not judged, or only in part, for the same reason.
 
-    It says how many they are, and where the first one is. If the recording itself is at fault, such as a file without
-    its end, the note is an alert (NoteKind.WRONG_SET_UP), because a person must repair that. Other reasons, such as a
-    request to another address, are no fault.
+    It says how many they are, and where the first one is. `tally` has their number, under `key`. If the recording
+    itself is at fault, such as a file without its end, the note is an alert (NoteKind.WRONG_SET_UP), because a person
+    must repair that. Other reasons, such as a request to another address, are no fault.
     """
     why = first.why_unjudged
     parameters = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}
@@ -190,7 +190,8 @@ def _note_on_unjudged_entries(key: TallyKey, first: RecordedExample, tally: Tall
 def _why_not_all_was_judged(tally: Tally) -> Text:
     """Why the run is incomplete: a part of the recording is damaged and could not be judged. Empty if no part is.
 
-    Entries that were left out for other reasons, such as another address, are no fault of the recording.
+    Entries that were left out for other reasons, such as another address, are no fault of the recording. `tally` has
+    examples of the entries that were not judged, by their reason.
     """
     # All examples of a key have the same reason, so the first one is enough.
     reasons = [examples[0].why_unjudged for _, examples in tally.keys_with_examples(UNJUDGED)]
@@ -199,7 +200,10 @@ def _why_not_all_was_judged(tally: Tally) -> Text:
 
 
 def _number_of_judged_answers(tally: Tally, id: str) -> int:
-    """Number of recorded answers that show whether a requirement is met: those that meet it and those that do not."""
+    """Number of recorded answers that show whether a requirement is met: those that meet it and those that do not.
+
+    `tally` counts both of them.
+    """
     return tally.times[HELD, id] + tally.times[BROKEN, id]
 
 

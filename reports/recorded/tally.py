@@ -134,7 +134,7 @@ class TallyMaker:
     """Makes the tally of one file: it is given entry after entry, and judges each."""
 
     def __init__(self, file: str, profile: Profile) -> None:
-        """Start with an empty tally of this file."""
+        """Start without counts. `file` is the path, and `profile` has the settings of the service that was recorded."""
         self.tally = Tally()
         self._file = file
         self._profile = profile
@@ -218,7 +218,10 @@ class TallyMaker:
         return exchange
 
     def _count(self, key: TallyKey) -> None:
-        """Add 1 to the count of a key, such as ("unjudged", file, reason). A new key gets an empty list of examples."""
+        """Add 1 to the count of a key, such as ("unjudged", file, reason). A new key gets an empty list of examples.
+
+        An example is an entry of the file that a person may look up.
+        """
         self.tally.times[key] += 1
         self.tally.examples.setdefault(key, [])
 

@@ -202,8 +202,8 @@ def _grouped_by_level(results: Results) -> Mapping[str, Results]:
 
 def _counts_of(results: Results) -> dict[Verdict, int]:
     """Number of requirements by verdict, such as `{Verdict.FAIL: 2, Verdict.PASS: 90}`, without zeros."""
-    tally = Counter(result.verdict for _, result in results)
-    return {verdict: tally[verdict] for verdict in Verdict if verdict in tally}
+    numbers = Counter(result.verdict for _, result in results)
+    return {verdict: numbers[verdict] for verdict in Verdict if verdict in numbers}
 
 
 class Coverage(Published):

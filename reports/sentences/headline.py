@@ -291,7 +291,7 @@ def drift_in_words(document: RunDocument) -> Text:
 
 
 def drift_lines(document: RunDocument) -> Iterator[str]:
-    """Lines about values that differ from the accepted record: `executePix.status.values: DONE → OK`.
+    """Lines about values that differ from those that the user accepted earlier: `executePix.status.values: DONE → OK`.
 
     At most ten values have a line. One more line has the number of the others.
     """

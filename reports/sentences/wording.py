@@ -121,8 +121,13 @@ def count_of_each_level(levels: Iterable[str]) -> Text:
 
     Levels say how surely the interface document requires something, so that one sum of all would mislead.
     """
-    tally = Counter(levels)
-    return joined_with_and([_OF_LEVEL[level].of(n=tally[level]) for level in LEVELS if tally[level]])
+    numbers = Counter(levels)
+    parts = []
+    for level in LEVELS:
+        if numbers[level]:
+            words_with_number = _OF_LEVEL[level]  # such as "{n} documented"
+            parts.append(words_with_number.of(n=numbers[level]))
+    return joined_with_and(parts)
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[GroupKey, list[Item]]:

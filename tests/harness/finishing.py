@@ -62,8 +62,8 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
     door = session.door  # the only way by which requests leave
     # A sentence about the time limit, or that the run was stopped; empty if neither ended the sending so far.
     why_nothing_more_is_sent = door.run_end.why_over
-    # `door.unsent` has the operations whose requests were kept back, by the reason. If the run reached the time limit
-    # after its last request, no request was kept back for this reason, so nothing was cut short.
+    # `door.unsent` has the operations whose requests were not sent, by the reason. If the run reached the time limit
+    # after its last request, no request was left out for this reason, so nothing was cut short.
     was_cut_short = why_nothing_more_is_sent in door.unsent
     run.ended_by = why_nothing_more_is_sent if was_cut_short else ""
     if was_interrupted:
@@ -109,7 +109,8 @@ def _record_requests_and_end(session: Session) -> None:
 def _record_what_is_left_at_the_service(session: Session) -> None:
     """Record the PIX keys that the run registered and did not delete, and the transfers that it did not execute.
 
-    Nothing is left of the embedded sandbox, a small service inside the suite, because it ends with the run.
+    The door, which sends all requests, knows them. Nothing is left of the embedded sandbox, a small service inside the
+    suite, because it ends with the run.
     """
     run = session.run
     if run.profile.base_url == EMBEDDED:
@@ -124,7 +125,8 @@ def _record_what_is_left_at_the_service(session: Session) -> None:
 def _record_why_requests_were_not_sent(session: Session) -> None:
     """Record for each reason why requests were not sent, such as a limit, the operations that they were for.
 
-    `outages` are the reasons that are about a gateway: for some time only a gateway answered (502, 503, 504).
+    The door, through which all requests go, noted the reasons. `outages` are the reasons that are about a gateway: for
+    some time only a gateway answered (502, 503, 504).
     """
     run = session.run
     door = session.door
@@ -211,7 +213,8 @@ def _note_what_is_not_shown_alone(session: Session, numbers: Container[int]) -> 
 def _note_what_comes_first_when_resending(session: Session) -> None:
     """Find out which requests a person must send first before one request of this run is sent again.
 
-    `session.resending`, which writes shell lines for the report, gets to know these requests:
+    `session.resending`, which writes shell lines for the report, gets to know these requests. The door has all
+    requests, and its guard has the transaction codes of the transfers that the run prepared.
 
     - Before an execution: the request that prepared the transfer, because each transfer can be executed only once.
     - Before a registration or deletion: the earlier registration and deletion of the same key, because a service may

@@ -53,7 +53,7 @@ class Pen:
         if sys.exc_info()[0] is None:
             sys.excepthook = self._original_excepthook
 
-    def guard(self, writer: Any) -> None:
+    def hide_values_in(self, writer: Any) -> None:
         """Hide tokens, codes and other known values in everything that pytest writes to the terminal.
 
         `writer` is the `TerminalWriter` of pytest. Its file is replaced by one that hides the values.

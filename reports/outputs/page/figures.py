@@ -117,13 +117,13 @@ def _tally(entries: list[ReportedRequirement]) -> list[tuple[Verdict, Text]]:
     The page shows the words in the colour of the verdict.
     """
     numbers = Counter((entry.verdict, entry.level) for entry in entries)
-    tally = []
+    numbers_in_words = []
     for verdict in Verdict:
         for level in LEVELS:
             number = numbers[verdict, level]
             if number:
-                tally.append((verdict, _number_in_words(number, level, verdict)))
-    return tally
+                numbers_in_words.append((verdict, _number_in_words(number, level, verdict)))
+    return numbers_in_words
 
 
 def _number_in_words(number: int, level: str, verdict: Verdict) -> Text:
