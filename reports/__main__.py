@@ -39,7 +39,7 @@ WORSE = 1
 
 
 def comparison_lines(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
-    """Changes from the run `was` to the run `now`, in lines. `clean` hides known values in texts of the runs."""
+    """Changes from the run `was` to the run `now`, in lines. `clean` makes texts of the runs safe to print."""
     comparison = comparison_of_two_runs(was, now, clean)
     yield str(comparison.line)
     for words, ids in lists_of(comparison).items():

@@ -215,7 +215,7 @@ def _reported_requirement(requirement: Requirement, result: RequirementResult, r
 
 
 def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
-    """What was observed about each requirement that leaves a choice to the service, in words.
+    """What the service did where the interface document leaves the behaviour open, in words, for each requirement.
 
     Observations about behaviour that may cost money are listed first, because a reader should see them.
     """

@@ -122,7 +122,7 @@ def _reasons_why_incomplete(run: Run, results: Results, share: float) -> Iterato
     if run.recorded is not None:
         yield from _reasons_why_recording_is_incomplete(run.recorded, results)
         return
-    if run.grants.refused_all:
+    if run.grants.refused_all:  # the service answered the valid token, but never with a success
         yield NOTHING_GRANTED
     # The journal is a file with the codes that were sent, so that no code is sent twice. Without it no code of the
     # profile is sent; and no code at all if it cannot be written.
@@ -230,10 +230,11 @@ def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> 
     """
     if run.unreachable:
         return say("the target cannot be reached: {why}", why=message_of(run.unreachable))
-    if run.grants.refused_all:
+    if run.grants.refused_all:  # the service answered the valid token, but never with a success
         return NOTHING_GRANTED
-    if run.ended_by:
+    if run.ended_by:  # the limit that ended the sending, or the token that expired
         return run.ended_by
+    # `outages` has the operations to which only a gateway answered for some time, by the reason in words.
     outages = [reason for reason, names in run.outages.items() if requirement.operation in names]
     if outages:
         return joined(outages)
@@ -331,6 +332,6 @@ def _keys_not_cleaned_up_in_words(run: Run) -> Text:
 
 
 def _unsent_requests_in_words(run: Run) -> Iterator[Text]:
-    """A line for each limit of the run that kept requests from being sent, with the operations of these requests."""
+    """A line for each reason why requests were not sent, such as a limit, with the operations of these requests."""
     for why, names in run.unsent.items():
         yield say("{why}: not all requests to {operations} were sent", why=why, operations=operations_in_words(names))

@@ -282,7 +282,8 @@ def _lines_about_transfers(plan: Plan, profile: Profile) -> Iterator[str]:
 def _lines_about_executions(plan: Plan, profile: Profile) -> Iterator[str]:
     """Lines about the transaction codes that the run would execute, which moves money, and those that it would not.
 
-    Codes are not printed. A code of the profile is named by its place in the list `transactions.codes`.
+    Codes are not printed. A code of the profile is named by its place in the list `transactions.codes`. The journal is
+    the file with the codes that earlier runs sent, so that no code is executed twice.
     """
     supplied = profile.transactions.codes
     valid = [exchange for exchange in plan.to("executePix") if exchange.valid]
@@ -339,7 +340,10 @@ def _exchanges_without_valid_token(plan: Plan, code: str) -> list[Exchange]:
 
 
 def _why_no_execution(plan: Plan) -> str:
-    """The first reason that applies why a run would execute no transfer: permission, selection, journal, or no code."""
+    """The first reason that applies why a run would execute no transfer: permission, selection, journal, or no code.
+
+    The journal is the file with the codes that earlier runs sent. If it cannot be used, no code is sent.
+    """
     if "executePix" in plan.operations_not_permitted:
         return "it needs execute in allow"
     if not plan.needs_an_execution:

@@ -125,7 +125,7 @@ def shown_response(response: Response, display: Display) -> ShownResponse:
     """A response with its status, and with its headers and body as far as they may be shown in a report."""
     return ShownResponse(
         status=response.status,
-        cut=response.cut,
+        cut=response.cut,  # the limit of the suite that cut the body short; empty if none did
         headers=display.headers(response.headers[:_MOST_HEADERS]),
         body=display.body(response.start, response.header("Content-Type"), size=response.size),
     )

@@ -95,6 +95,7 @@ class KnownValues:
         value = known_value.value
         if value.strip() == "":
             return False
+        # The name that replaces an equal value in outputs; empty if no equal value was added.
         if known_value.origin:
             placeholder_of_equal_value = self.placeholder_in_request(value)
         else:
@@ -128,9 +129,10 @@ class KnownValues:
     def _add_encodings(self, known_value: Known, placeholder: str) -> None:
         """Add the encodings of a value, such as percent-encoded, so that each is found in texts.
 
-        A short value is found only as a whole word, because it may be a part of another word by chance. A secret is
-        found everywhere. But a value that is also a word of member names, such as `account`, is found only as a whole
-        word, even if it is a secret: otherwise `accountType` would become `<token>Type`.
+        `placeholder` replaces the encoding in outputs: `<account>`. A short value is found only as a whole word, because
+        it may be a part of another word by chance. A secret is found everywhere. But a value that is also a word of
+        member names, such as `account`, is found only as a whole word, even if it is a secret: otherwise `accountType`
+        would become `<token>Type`.
         """
         value = _small_letters(known_value.value)
         is_long_enough = known_value.secret or len(value) >= _LONG_ENOUGH
@@ -180,9 +182,9 @@ class KnownValues:
 
     def has(self, text: str) -> bool:
         """True for a text that is a value which must be hidden, or that holds such a value in any encoding."""
-        if self.placeholder_of(text):
+        if self.placeholder_of(text):  # the whole text is such a value, perhaps a short one
             return True
-        return len(self.split(text)) > 1  # without a known value there is one piece: the text itself
+        return len(self.split(text)) > 1  # without a value to hide there is one piece: the text itself
 
     def has_word(self, word: str) -> bool:
         """True if a secret without a digit, such as `correct horse`, has this word. `word` is in small letters."""

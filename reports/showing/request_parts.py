@@ -238,7 +238,7 @@ class RequestSplitter:
         is_from_the_profile = value == self._header_texts.get(name.lower())
         if is_from_the_profile:
             # Even a short value such as `1` is hidden here. In any other text a `1` is shown: it is there by chance.
-            placeholder = self._display.known.placeholder_in_request(value)
+            placeholder = self._display.known.placeholder_in_request(value)  # such as `<header X-Channel>`
             if placeholder:  # it is empty if the value has only blanks
                 return [self._redacted_known_value(placeholder)]
         return self._parts_of_text(value, name)
@@ -254,7 +254,8 @@ class RequestSplitter:
         _, scheme, credential = _SCHEME.split(value)  # the first part, before the scheme, is always empty
         if credential.strip() in _PUBLIC_CREDENTIALS:
             return [value] if value else []
-        placeholder = known_values.placeholder_of(credential)  # in any letter case, so it may be a wrong token
+        # Such as `<token>`. It is found in any letter case, so the credential may be a wrong token.
+        placeholder = known_values.placeholder_of(credential)
         is_secret_of_profile = placeholder.strip("<>") in self._expressions_of_secrets
         if is_secret_of_profile and known_values.value_by_placeholder[placeholder] == credential:
             return [scheme, self._redacted_known_value(placeholder)]

@@ -569,7 +569,8 @@ def _line_about_refused_codes(door: Door, valid: Iterable[Exchange]) -> Iterator
 def _only_codes_of_the_profile_were_refused(door: Door, executions: list[Exchange], refused: list[Exchange]) -> bool:
     """True if the service refused every transaction code of the profile, and no code that this run prepared itself.
 
-    False if no code of the profile was sent. `executions` are all executions, and `refused` the refused ones of them.
+    False if no code of the profile was sent. `executions` are all executions with an answer, and `refused` those of
+    them that the service refused. The door knows which codes the run prepared.
     """
     with_profile_code = [exchange for exchange in executions if not _has_code_of_this_run(door, exchange)]
     refused_with_profile_code = [exchange for exchange in refused if not _has_code_of_this_run(door, exchange)]

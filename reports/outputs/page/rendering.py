@@ -59,7 +59,11 @@ def summary_html(run: Run, document: RunDocument) -> str:
     """
     variables = {**_first_screen(run, document), **_requirements(document), **exchange_list(run, document)}
     variables["timeline"] = timeline(document)
-    variables["fixes"] = {finding.cause: fix_for(requirements()[finding.cause]) for finding in document.findings}
+    fixes = {}
+    for finding in document.findings:
+        id = finding.cause  # of the most important requirement that deviates for this cause
+        fixes[id] = fix_for(requirements()[id])
+    variables["fixes"] = fixes
     page = template("report.html", run.profile.language)
     return printable(page.render(document=document, title=page_title(document), **variables))
 
