@@ -192,8 +192,8 @@ _HEAD = """\
 def record_of(environment: str, accepted: Behaviour) -> Record:
     """The record to write for an environment: behaviour of its service that somebody accepts as right today.
 
-    The model `Record` has limits, such as the number of facts. They are not checked here, but when a record is read.
-    Otherwise a run that observed too much would end with an error and without its report.
+    The pydantic model `Record` has limits, such as the number of facts. They are not checked here, but when a record is
+    read. Otherwise a run that observed too much would end with an error and without its report.
     """
     # `model_construct` of pydantic checks nothing.
     return Record.model_construct(

@@ -150,9 +150,10 @@ def _result_of_requirement(id: str, findings: tuple[Finding, ...], fail_on: Coll
 
 
 def _finding_in_recording(first: RecordedExample, times: int, answers: int) -> Finding:
-    """The finding of the first recorded example of a deviation, with words for how often it was recorded, and where.
+    """The finding that a report shows for a recorded deviation, with words for how often it was recorded, and where.
 
-    `times` answers show it, of `answers` that were judged: "3 of 1,200, first at entry 17 of traffic.har".
+    `times` answers show the deviation, of `answers` that were judged: "3 of 1,200, first at entry 17 of traffic.har".
+    `first` is the first recorded example of it.
     """
     how_often_and_where = say(
         "{times} of {answers}, first at entry {number} of {file}",

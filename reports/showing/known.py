@@ -129,10 +129,10 @@ class KnownValues:
     def _add_encodings(self, known_value: Known, placeholder: str) -> None:
         """Add the encodings of a value, such as percent-encoded, so that each is found in texts.
 
-        `placeholder` replaces the encoding in outputs: `<account>`. A short value is found only as a whole word, because
-        it may be a part of another word by chance. A secret is found everywhere. But a value that is also a word of
-        member names, such as `account`, is found only as a whole word, even if it is a secret: otherwise `accountType`
-        would become `<token>Type`.
+        `placeholder`, such as `<account>`, replaces them in outputs. A short value is found only as a whole word,
+        because it may be a part of another word by chance. A secret is found everywhere. But a value that is also a
+        word of member names, such as `account`, is found only as a whole word, even if it is a secret: otherwise
+        `accountType` would become `<token>Type`.
         """
         value = _small_letters(known_value.value)
         is_long_enough = known_value.secret or len(value) >= _LONG_ENOUGH

@@ -342,8 +342,9 @@ class Display:
     def _ordinary_words(self, text: str) -> str:
         """A text in which only ordinary words are readable, because any other word may be the name of a person.
 
-        A known value, such as an account number, becomes a placeholder (`<account>`). Every other piece between blanks
-        becomes its shape: `payment of Ana` becomes `payment of Aaa`. Several blanks become one.
+        A piece between blanks that is not made of ordinary words becomes its shape: `payment of Ana` becomes `payment
+        of Aaa`. A known value, such as an account number, becomes a placeholder (`<account>`). Several blanks become
+        one.
         """
         with_single_blanks = _BLANKS.sub(" ", unicodedata.normalize("NFC", text))
         return self._with_known_values_hidden(with_single_blanks, change_rest=self._with_shapes_for_unusual_words)

@@ -196,7 +196,7 @@ class JudgedTest:
 
 
 def not_exercised_unless(supplied: object, missing: Text) -> None:
-    """End the test as "not exercised" if `supplied` is empty or false. Raises NotExercised.
+    """End the test as "not exercised" (not tested) if `supplied` is empty or false. Raises NotExercised.
 
     `supplied` is what the test needs, such as a list of answers. `missing` tells the user what to supply.
     """
