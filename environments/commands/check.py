@@ -108,9 +108,9 @@ def _about_the_profile(profile: Profile) -> Iterator[Line]:
     yield _remark(f"profile: {path_in_messages(profile.path)} is valid; its target is {target}")
     address_was_replaced = profile.redirection_note is not None  # by --base-url
     if address_was_replaced:
-        # The note is a text if --base-url changed more than the address, else it is empty.
-        note = profile.redirection_note or f"--base-url: {profile.base_url} is not the address of the profile"
-        yield _remark(note)
+        # The note of the profile is a text if --base-url changed more than the address, else it is empty.
+        note_on_address = f"--base-url: {profile.base_url} is not the address of the profile"
+        yield _remark(profile.redirection_note or note_on_address)
 
 
 def _about_keys(profile: Profile) -> Iterator[Line]:

@@ -105,8 +105,11 @@ def _is_a_key(value: Any, own_keys: set[str]) -> bool:
 
 
 def _tax_document_type(text: str) -> str:
-    """`CPF` or `CNPJ` if a text is such a tax document with valid check digits; else empty."""
-    if not re.fullmatch(r"[0-9./-]{11,18}", text):  # from 12345678909 to 12.345.678/0001-95
+    """`CPF` or `CNPJ` if a text is such a tax document with valid check digits; else empty.
+
+    A CNPJ may have letters since July 2026: 12.ABC.345/01DE-35.
+    """
+    if not re.fullmatch(r"[0-9A-Z./-]{11,18}", text):  # from 12345678909 to 12.345.678/0001-95
         return ""
     if cpf.is_valid(text):
         return "CPF"

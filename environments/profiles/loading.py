@@ -328,7 +328,8 @@ def _problem(error: Any, parsed: ParsedYaml, file: str, base_url: str | None) ->
     if base_url is not None and place == ("base_url",):
         return f"--base-url: {message}"
     line = parsed.line_of(error["loc"])
-    return f"{file}:{line}: {'.'.join(map(_printable, place))}: {message}"
+    place_in_words = ".".join(map(_printable, place))  # such as `limits.rate`
+    return f"{file}:{line}: {place_in_words}: {message}"
 
 
 def _place_and_message(error: Any) -> tuple[tuple[Any, ...], str]:

@@ -255,8 +255,9 @@ def _is_documented(operation: Operation, query: str, body: RecordedBody, media_t
 
     - It has no query. But if the interface document does not describe the result of the operation, it may not describe
       its query either. Then a query is permitted.
-    - Its body has every documented member, because the interface document does not say which may be left out.
-    - A body that is not recorded counts as documented.
+    - Its body is sent as application/json, and has every documented member, because the interface document does not say
+      which may be left out.
+    - A body that is not recorded counts as documented, unless another media type is recorded.
     """
     if query and operation.result:
         return False

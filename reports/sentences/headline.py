@@ -336,8 +336,8 @@ def _why_left_out(verdict: Verdict, requirements: list[ReportedRequirement]) -> 
     """Why the requirements of that verdict were not tested, in parts of one sentence.
 
     The parts are: the permissions that the profile lacks, the first reason that is not about permissions, and the
-    number of further reasons. A message about permissions has them in its value `needed` (`missing_permission` in
-    wording.py), so that they can be listed here once.
+    number of further reasons. A message about permissions names them in its value `needed` (see `missing_permission` in
+    wording.py). So the permissions can be read from the messages, and listed here once.
     """
     if verdict is Verdict.UNTESTABLE:
         yield say("no exchange can show them")

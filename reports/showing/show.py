@@ -401,9 +401,12 @@ class Display:
     def _shown_value(self, token: Token) -> str:
         """What may be shown of a string, or of a word without quotes that a broken JSON text has instead of a string.
 
-        `token` is the piece of a JSON text that has it. A secret that the run knows becomes its placeholder, such as
-        `<account 2>`. A value of a member that describes a person becomes its shape, such as `Aaaa`. Of any other value
-        the ordinary words are shown.
+        `token` is the piece of a JSON text that has it. The first rule that applies is used:
+
+        1. a secret that the run knows becomes its placeholder, such as `<account 2>`
+        2. a value that cannot tell who a person is, such as `DONE` of `status`, is unchanged
+        3. a value of a member that describes a person, and any other `status` or `type`, becomes its shape (`Aaaa`)
+        4. of any other value the ordinary words are shown
         """
         text = token.content
         placeholder = self.known.placeholder_of(text)
@@ -416,7 +419,6 @@ class Display:
         is_message_of_envelope = member == "message" and "data" not in token.path
         service_wrote_it = token.member == "Message" or is_message_of_envelope
         is_personal = token.is_personal and not service_wrote_it
-        # `status` and `type` have few documented values. An undocumented one may be anything, so it is hidden as well.
         if is_personal or member in _OF_FEW_VALUES:
             return self._with_known_values_hidden(text, change_rest=shape)
         return self.text(text)

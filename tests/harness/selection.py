@@ -53,10 +53,11 @@ _MOST_SIMILAR = 3
 def runs_only_selftests(config: pytest.Config) -> bool:
     """True if the user runs only tests of the suite itself (tests/selftest), which test no service.
 
-    Without a path on the command line it is false.
+    If no path is on the command line, it is true only if pytest was started in the folder of these tests.
     """
     paths = [_path(config, argument.split("::")[0]) for argument in config.args]  # without the name of a test
-    return bool(paths) and all(path.is_relative_to(ROOT / "tests" / "selftest") for path in paths)
+    folder_of_selftests = ROOT / "tests" / "selftest"
+    return bool(paths) and all(path.is_relative_to(folder_of_selftests) for path in paths)
 
 
 def collect_conformance_tests_by_default(config: pytest.Config) -> None:

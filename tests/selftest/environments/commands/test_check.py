@@ -284,8 +284,16 @@ def test_a_check_suggests_where_the_list_of_keys_has_its_keys(key_list, line):
 
 @pytest.mark.parametrize(
     ("listed_key", "line"),
-    [("13579246828", "not_for_this_account: [CNPJ]"), ("45000001000174", "not_for_this_account: [CPF]")],
-    ids=["a CPF, so the account is that of a person", "a CNPJ, so the account is that of a company"],
+    [
+        ("13579246828", "not_for_this_account: [CNPJ]"),
+        ("45000001000174", "not_for_this_account: [CPF]"),
+        ("12ABC34501DE35", "not_for_this_account: [CPF]"),
+    ],
+    ids=[
+        "a CPF, so the account is that of a person",
+        "a CNPJ, so the account is that of a company",
+        "a CNPJ with letters, so the account is that of a company",
+    ],
 )
 def test_a_check_suggests_which_key_type_the_account_cannot_have(listed_key, line):
     """A CPF is the tax number of a person, and a CNPJ is the tax number of a company. An account belongs to one of the
