@@ -38,9 +38,9 @@ WORSE = 1
 """
 
 
-def comparison_lines(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
-    """Changes from the run `was` to the run `now`, in lines. `clean` makes texts of the runs safe to print."""
-    comparison = comparison_of_two_runs(was, now, clean)
+def comparison_lines(earlier: EarlierRun, later: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
+    """Changes from the run `earlier` to the run `later`, in lines. `clean` makes texts of the runs safe to print."""
+    comparison = comparison_of_two_runs(earlier, later, clean)
     yield str(comparison.line)
     for words, ids in lists_of(comparison).items():
         if not ids:
@@ -48,7 +48,7 @@ def comparison_lines(was: EarlierRun, now: EarlierRun, clean: Callable[[str], st
         yield f"{words}:"
         for id in ids:
             yield f"  {_id_with_statement(id)}"
-    yield worsening_in_words(was, now, comparison)
+    yield worsening_in_words(earlier, later, comparison)
 
 
 def _id_with_statement(id: str) -> str:
@@ -69,13 +69,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(words)
     display = Display(Secrets())  # no secret is known here, but it makes unsafe characters visible
     try:
-        was = read_run(Path(options.a))
-        now = read_run(Path(options.b))
+        earlier = read_run(Path(options.a))
+        later = read_run(Path(options.b))
     except UnreadableError as error:
         print(f"error: {display.line(str(error))}", file=sys.stderr)
         return WRONG_USE
-    print_lines(comparison_lines(was, now, display.line))
-    return WORSE if comparison_of_two_runs(was, now, display.line).worse else SAME
+    print_lines(comparison_lines(earlier, later, display.line))
+    return WORSE if comparison_of_two_runs(earlier, later, display.line).worse else SAME
 
 
 _COMPARE = """\

@@ -155,16 +155,16 @@ def facts_in_words(facts: Facts) -> str:
     return shortened(facts_as_text(facts), _LONGEST_FACTS)
 
 
-def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
+def drifts(accepted: Behaviour, observed: Behaviour) -> list[Drift]:
     """What has changed in the behaviour of a service: each place in an answer at which it contradicts the record.
 
-    `was` is the behaviour in the record, which somebody accepted earlier. `now` is the behaviour of this run. Both have
-    facts of the answers, by requirement and by situation (what was sent, in words). The drifts are in the order of the
-    requirements.
+    `accepted` is the behaviour in the record, which somebody accepted earlier, and `observed` that of this run. Both
+    have facts of the answers, by requirement and by situation (what was sent, in words). The drifts are in the order of
+    the requirements.
     """
     drifts_in_order = []
-    for requirement_id, situations in now.items():
-        recorded = was.get(requirement_id, {})
+    for requirement_id, situations in observed.items():
+        recorded = accepted.get(requirement_id, {})
         for situation in situations:
             if situation not in recorded:  # there is nothing to compare
                 continue

@@ -49,16 +49,16 @@ CHANGES: Mapping[str, Text] = {
 """The names of the lists of requirements in a `Comparison`, one for each kind of change, with the words for each."""
 
 
-def is_compared_automatically(was: EarlierRun, now: ComparableRun) -> bool:
-    """True if a report of the run `now` shows automatically what has changed since the run `was`.
+def is_compared_automatically(earlier: EarlierRun, later: ComparableRun) -> bool:
+    """True if a report of the run `later` shows automatically what has changed since the run `earlier`.
 
     There are three conditions. Both runs came to their end, and the service answered. Both have the same scope:
-    environment, address, selection and permissions. And `was` started before `now`.
+    environment, address, selection and permissions. And `earlier` started before `later`.
     """
-    both_tested_the_service = came_to_its_end(was) and came_to_its_end(now)
-    was_started_first = read_moment(was.started) <= read_moment(now.started)
-    have_one_scope = _scope(was) == _scope(now)
-    return both_tested_the_service and was_started_first and have_one_scope
+    both_tested_the_service = came_to_its_end(earlier) and came_to_its_end(later)
+    are_in_order = read_moment(earlier.started) <= read_moment(later.started)
+    have_one_scope = _scope(earlier) == _scope(later)
+    return both_tested_the_service and are_in_order and have_one_scope
 
 
 def came_to_its_end(run: ComparableRun) -> bool:
@@ -71,8 +71,8 @@ def lists_of(comparison: Comparison) -> Mapping[Text, Sequence[str]]:
     return {words: getattr(comparison, name) for name, words in CHANGES.items()}
 
 
-def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Comparison) -> str:
-    """How much worse the run `now` is than the run `was`, in one line for the terminal.
+def worsening_in_words(earlier: ComparableRun, later: ComparableRun, comparison: Comparison) -> str:
+    """How much worse the run `later` is than the run `earlier`, in one line for the terminal.
 
     Such as `2 newly fail; 1 is no longer exercised`, or `nothing newly fails; drift differs in 2 places`. Drift is
     behaviour that contradicts the record of accepted behaviour.
@@ -80,7 +80,7 @@ def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Compa
     failing = len(comparison.newly_failing)
     warning = len(comparison.newly_warning)
     untested = len(comparison.no_longer_exercised)
-    drifting = len(_places_that_drift_differently(was, now))
+    drifting = len(_places_that_drift_differently(earlier, later))
     parts = ["nothing newly fails"]
     if failing:
         parts = [f"{failing} newly {_singular_or_plural(failing, 'fails', 'fail')}"]
@@ -98,47 +98,47 @@ def _singular_or_plural(number: int, singular: str, plural: str) -> str:
     return singular if number == 1 else plural
 
 
-def _places_that_drift_differently(was: ComparableRun, now: ComparableRun) -> set[tuple[str, ...]]:
+def _places_that_drift_differently(earlier: ComparableRun, later: ComparableRun) -> set[tuple[str, ...]]:
     """The places of answers at which two runs drifted differently: only one of them drifted, or each to other facts.
 
     To drift is to contradict the record of accepted behaviour. A place is a requirement, a situation (what was sent, in
     words) and a JSON pointer into the answer.
     """
     # ^ gives the pairs that are in only one of the two sets.
-    not_in_both_runs = _drifts_with_facts(was) ^ _drifts_with_facts(now)
+    not_in_both_runs = _drifts_with_facts(earlier) ^ _drifts_with_facts(later)
     return {place for place, _ in not_in_both_runs}
 
 
 def _drifts_with_facts(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
     """Each drift of a run as a pair: where it was, and what the service answered there.
 
-    Where is a requirement, a situation (what was sent, in words), and a JSON pointer into the answer. To drift is to
-    contradict the record of accepted behaviour.
+    The first part is a requirement, a situation (what was sent, in words), and a JSON pointer into the answer. To drift
+    is to contradict the record of accepted behaviour.
     """
     return {((drift.id, drift.situation, drift.place), drift.now) for drift in run.drift}
 
 
-def comparison_of_two_runs(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -> Comparison:
-    """What has changed from the earlier run `was` to the run `now`.
+def comparison_of_two_runs(earlier: EarlierRun, later: ComparableRun, clean: Callable[[str], str]) -> Comparison:
+    """What has changed from the run `earlier` to the run `later`.
 
     The member `worse` of the comparison is True in two cases: a requirement newly fails; or a requirement is no longer
-    exercised, and its level is one that makes a run fail. `clean` redacts secrets in texts of `was`, because anybody
-    may have written its file.
+    exercised, and its level is one that makes a run fail. `clean` redacts secrets in texts of the earlier run, because
+    anybody may have written its file.
     """
-    changes = _changes(was, now)
-    no_longer_exercised = [entry for entry in now.requirements if entry.id in changes["no_longer_exercised"]]
+    changes = _changes(earlier, later)
+    no_longer_exercised = [entry for entry in later.requirements if entry.id in changes["no_longer_exercised"]]
     # A deviation from such a requirement would make the run fail, but nobody would notice that deviation now.
     not_exercised_at_failing_level = [
-        entry.id for entry in no_longer_exercised if entry.level in now.environment.fail_on
+        entry.id for entry in no_longer_exercised if entry.level in later.environment.fail_on
     ]
-    scope_before = asdict(_scope(was))
-    scope_now = asdict(_scope(now))
+    scope_before = asdict(_scope(earlier))
+    scope_now = asdict(_scope(later))
     differs = [name for name in scope_before if scope_before[name] != scope_now[name]]  # such as "selection"
     other_run = ComparedRun(
-        environment=_text_or_ellipsis(_NAME, clean(was.environment.name)),
-        started=was.started,
-        suite_version=_text_or_ellipsis(_VERSION, clean(was.suite.version)),
-        verdict=was.verdict,
+        environment=_text_or_ellipsis(_NAME, clean(earlier.environment.name)),
+        started=earlier.started,
+        suite_version=_text_or_ellipsis(_VERSION, clean(earlier.suite.version)),
+        verdict=earlier.verdict,
     )
     return Comparison(
         compared_with=other_run,
@@ -204,14 +204,14 @@ def _scope(run: ComparableRun) -> _Scope:
     return _Scope(environment.name, origin, run.selection, sorted(environment.allow))
 
 
-def _changes(was: EarlierRun, now: ComparableRun) -> dict[str, list[str]]:
+def _changes(earlier: EarlierRun, later: ComparableRun) -> dict[str, list[str]]:
     """By the name of a change, such as "newly_failing", the ids of the requirements whose result changed in this way.
 
-    The ids are in the order of the run `now`.
+    The ids are in the order of the run `later`.
     """
-    results_before = {entry.id: _result_for_comparison(entry) for entry in was.requirements}
+    results_before = {entry.id: _result_for_comparison(entry) for entry in earlier.requirements}
     changes: dict[str, list[str]] = {name: [] for name in CHANGES}
-    for entry in now.requirements:
+    for entry in later.requirements:
         result = _result_for_comparison(entry)
         result_before = results_before.get(entry.id, result)  # unchanged if only this run is about the requirement
         change = _change(result_before, result)
@@ -230,20 +230,20 @@ def _result_for_comparison(entry: EarlierRequirement | ReportedRequirement) -> s
     return HOLDS if entry.verdict in TESTED else UNTESTED
 
 
-def _change(was: str, now: str) -> str:
-    """The name of a change from one result to another, such as "fixed" from FAILS to HOLDS; empty if they are equal.
+def _change(before: str, after: str) -> str:
+    """The name of a change from one result to another, such as "fixed" from FAILS to HOLDS; empty if both are equal.
 
     The results are FAILS, WARNS, HOLDS and UNTESTED. CHANGES has all names. The most important name is checked first,
     because a change may fit two names: from UNTESTED to FAILS is "newly_failing", and not "newly_exercised".
     """
-    if was == now:
+    if before == after:
         return ""
-    if now == UNTESTED:
+    if after == UNTESTED:
         return "no_longer_exercised"
-    if now == FAILS:
+    if after == FAILS:
         return "newly_failing"
-    if was == UNTESTED:
+    if before == UNTESTED:
         return "newly_exercised"
-    if now == WARNS:
+    if after == WARNS:
         return "newly_warning"
-    return "fixed" if was == FAILS else "no_longer_warning"
+    return "fixed" if before == FAILS else "no_longer_warning"

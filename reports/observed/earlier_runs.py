@@ -93,35 +93,35 @@ def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
             yield folder, run
 
 
-def newest_comparable(runs: Iterable[EarlierRun], now: RunDocument) -> EarlierRun | None:
-    """The newest of these runs with which the run `now` is compared automatically; None if there is none.
+def newest_comparable(runs: Iterable[EarlierRun], later: RunDocument) -> EarlierRun | None:
+    """The newest of these runs with which a later run is compared automatically; None if there is none.
 
-    The earlier run must have the same scope: environment, address, selection and permissions. A run `now` that was
+    The earlier run must have the same scope: environment, address, selection and permissions. A later run that was
     interrupted is compared with nothing: many requirements were not tested in it, and each would be shown as a change.
     `runs` has the newest run first. It may be an iterator that reads files, so only as many runs are taken from it as
     needed.
     """
-    if not came_to_its_end(now):
+    if not came_to_its_end(later):
         return None
-    for was in runs:
-        if is_compared_automatically(was, now):
-            return was
+    for earlier in runs:
+        if is_compared_automatically(earlier, later):
+            return earlier
     return None
 
 
 def comparison_with_other_run(
-    now: RunDocument, *, named: EarlierRun | None, before: EarlierRun | None, clean: Callable[[str], str]
+    later: RunDocument, *, named: EarlierRun | None, before: EarlierRun | None, clean: Callable[[str], str]
 ) -> Comparison | None:
-    """What has changed from another run to the run `now`; None if there is no other run.
+    """What has changed from another run to the run `later`; None if there is no other run.
 
     `named` is the run that the user names with --compare-with, which may be of another environment, for example. If
     the user names none, the run is compared with the run `before` it, if both have the same environment, address,
     selection and permissions. `clean` redacts secrets in a text.
     """
     if named:
-        return comparison_of_two_runs(named, now, clean)
-    if before and is_compared_automatically(before, now):
-        return comparison_of_two_runs(before, now, clean)
+        return comparison_of_two_runs(named, later, clean)
+    if before and is_compared_automatically(before, later):
+        return comparison_of_two_runs(before, later, clean)
     return None
 
 
@@ -205,26 +205,27 @@ def record_of(environment: str, accepted: Behaviour) -> Record:
     )
 
 
-def merged_behaviour(was: Behaviour, now: Behaviour) -> Behaviour:
-    """The behaviour to write into the record (the file of accepted behaviour) when somebody accepts the run `now`.
+def merged_behaviour(accepted_before: Behaviour, observed: Behaviour) -> Behaviour:
+    """The behaviour to write into the record (the file of accepted behaviour) when somebody accepts this run.
 
-    It has what this run observed. What this run did not test is taken from the record so far, `was`.
+    It has what this run observed. What this run did not test is taken from the record so far (`accepted_before`).
     """
-    ids_in_order = [id for id in requirements() if id in was or id in now]
-    return {id: _accepted_situations(was.get(id, {}), now.get(id, {})) for id in ids_in_order}
+    ids_in_order = [id for id in requirements() if id in accepted_before or id in observed]
+    return {id: _accepted_situations(accepted_before.get(id, {}), observed.get(id, {})) for id in ids_in_order}
 
 
-def _accepted_situations(was: Situations, now: Situations) -> Situations:
+def _accepted_situations(accepted_before: Situations, observed: Situations) -> Situations:
     """For one requirement, the facts to write into the record, by situation (what was sent, in words).
 
-    A fact is a pair of a place in an answer and a type, such as ("/data/*/id", "string"). All facts of the run `now`
-    are written. A fact of the record `was` stays if this run shows nothing about it: the run did not test the
-    situation, or the place has no value now. For example, the fact above stays if the array `data` is empty now.
+    A fact is a pair of a place in an answer and a type, such as ("/data/*/id", "string"). All facts of this run
+    (`observed`) are written. A fact of the record so far (`accepted_before`) stays if this run shows nothing about it:
+    the run did not test the situation, or the place has no value now. For example, the fact above stays if the array
+    `data` is empty now.
     """
     nothing: Facts = frozenset()
     accepted = {}
-    for situation in sorted({*was, *now}):
-        accepted[situation] = updated_facts(was.get(situation, nothing), now.get(situation, nothing))
+    for situation in sorted({*accepted_before, *observed}):
+        accepted[situation] = updated_facts(accepted_before.get(situation, nothing), observed.get(situation, nothing))
     return accepted
 
 
