@@ -157,7 +157,7 @@ def token_of(profile: Profile) -> str:
     auth = profile.auth
     token = ""
     if auth.token_env:
-        token = _variable(profile, auth.token_env).strip()
+        token = _value_of_variable(profile, auth.token_env).strip()
     elif auth.token_file:
         try:
             # "utf-8-sig" ignores a byte order mark. A byte that is not UTF-8 is replaced, and `_TOKEN` refuses the
@@ -187,7 +187,7 @@ def _header_value(profile: Profile, header: Header) -> str:
     """
     if header.env is None:
         return header.text or ""
-    value = _variable(profile, header.env).strip()
+    value = _value_of_variable(profile, header.env).strip()
     if not _HEADER_VALUE.fullmatch(value):
         raise _profile_error(
             profile, f"headers.{header.name}: {header.env} cannot be sent in a header; expected one line of ASCII"
@@ -197,7 +197,7 @@ def _header_value(profile: Profile, header: Header) -> str:
 
 def passphrase_of(profile: Profile) -> str:
     """The passphrase of the client key; empty if the profile names none. Raises ProfileError."""
-    return _variable(profile, profile.tls.client_key_passphrase_env)
+    return _value_of_variable(profile, profile.tls.client_key_passphrase_env)
 
 
 def journal_key_of(profile: Profile) -> bytes:
@@ -206,7 +206,7 @@ def journal_key_of(profile: Profile) -> bytes:
     The journal has a digest of each code, made with this key. Empty if the profile names no variable for the key; then
     the key is in a file. Raises ProfileError if the variable is not set.
     """
-    return _variable(profile, profile.journal_key_env).strip().encode()
+    return _value_of_variable(profile, profile.journal_key_env).strip().encode()
 
 
 def require_variables(profile: Profile, *names: str) -> None:
@@ -221,7 +221,7 @@ def require_variables(profile: Profile, *names: str) -> None:
         raise ProfileError(*(f"{file}: {name} is not set in the environment; export {name}=…" for name in absent))
 
 
-def _variable(profile: Profile, name: str | None) -> str:
+def _value_of_variable(profile: Profile, name: str | None) -> str:
     """The value of an environment variable; empty if `name` is empty, because the profile names no variable.
 
     Raises ProfileError if the variable is not set.

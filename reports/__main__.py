@@ -72,10 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         earlier = read_run(Path(options.a))
         later = read_run(Path(options.b))
     except UnreadableError as error:
-        print(f"error: {display.line(str(error))}", file=sys.stderr)
+        print(f"error: {display.safe_line(str(error))}", file=sys.stderr)
         return WRONG_USE
-    print_lines(comparison_lines(earlier, later, display.line))
-    return WORSE if comparison_of_two_runs(earlier, later, display.line).worse else SAME
+    print_lines(comparison_lines(earlier, later, display.safe_line))
+    return WORSE if comparison_of_two_runs(earlier, later, display.safe_line).worse else SAME
 
 
 _COMPARE = """\

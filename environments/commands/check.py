@@ -54,7 +54,7 @@ def check(profile: Profile, open_client: OpenClient) -> int:
     It is the status that a run would have for the most serious problem; 0 if a run could begin.
     """
     status = CLEAN
-    for status_of_line, line in _lines_about(profile, open_client):
+    for status_of_line, line in _lines_of_check(profile, open_client):
         status = max(status, status_of_line, key=_MOST_SERIOUS_LAST.index)  # the more serious one of both
         print(line)
     if status:
@@ -64,13 +64,13 @@ def check(profile: Profile, open_client: OpenClient) -> int:
     return status
 
 
-def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
+def _lines_of_check(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
     """Everything that `check` prints, in its order. Each line comes with the exit status that a run would have for it.
 
     The lines are about the profile, the journal (the file with the transaction codes that runs sent), keys and
     transfers of earlier runs, the service, and what the profile lacks.
     """
-    yield from _about_the_profile(profile)
+    yield from _lines_about_the_profile(profile)
     # The journal is read before `open_client` is called, which removes the environment variable with its secret key.
     # `trouble` says why no code can be sent, and `sent_before` are the codes that earlier runs sent.
     journal, trouble, sent_before = journal_in_words(profile)
@@ -78,16 +78,16 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
     if needs_journal and trouble:
         yield INCOMPLETE, f"journal: {trouble}"
     elif needs_journal:
-        yield _remark(f"journal: {journal}")
+        yield _informing_line(f"journal: {journal}")
     try:
         if profile.base_url != EMBEDDED:
             # Not for the sandbox inside the suite: it needs no variables, and its keys are gone when it stops.
             require_variables(profile)
-            yield from _about_keys(profile)
+            yield from _line_about_keys(profile)
         only_reading = replace(profile, allow=profile.allow & {"read"})  # so that `check` changes nothing at the bank
         with open_client(only_reading) as client:
-            yield from _about_outcomes(profile, client)
-            yield from _about_the_service(profile, client)
+            yield from _lines_about_unknown_outcomes(profile, client)
+            yield from _lines_about_the_service(profile, client)
     except UnreachableError as error:
         yield UNREACHABLE, f"error: {error}"
     except ProfileError as error:
@@ -95,25 +95,25 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
             yield WRONG_USE, f"error: {problem}"
     # Only on a sandbox a run executes a transfer twice, and only one that it prepared itself: it may move money again.
     if profile.is_sandbox and "execute" in profile.allow and profile.transactions.prepare is None:
-        yield _remark(
+        yield _informing_line(
             "not judged: a repeated execution, because the run prepares no transfer: set transactions.prepare"
         )
     for reason in reasons_for_incomplete_run(profile, sent_before):
         yield INCOMPLETE, f"not exercised: {reason}"
 
 
-def _about_the_profile(profile: Profile) -> Iterator[Line]:
+def _lines_about_the_profile(profile: Profile) -> Iterator[Line]:
     """A line that says whether the target is a sandbox, and one about another address that the user gave."""
     target = "a sandbox" if profile.is_sandbox else "not a sandbox"
-    yield _remark(f"profile: {path_in_messages(profile.path)} is valid; its target is {target}")
+    yield _informing_line(f"profile: {path_in_messages(profile.path)} is valid; its target is {target}")
     address_was_replaced = profile.redirection_note is not None  # by --base-url
     if address_was_replaced:
         # The note of the profile is a text if --base-url changed more than the address, else it is empty.
         note_on_address = f"--base-url: {profile.base_url} is not the address of the profile"
-        yield _remark(profile.redirection_note or note_on_address)
+        yield _informing_line(profile.redirection_note or note_on_address)
 
 
-def _about_keys(profile: Profile) -> Iterator[Line]:
+def _line_about_keys(profile: Profile) -> Iterator[Line]:
     """At most one line: how many PIX keys earlier runs registered and did not delete.
 
     If the value of a key is not known (a RANDOM key, which the service makes), a run registers no further RANDOM key.
@@ -124,12 +124,12 @@ def _about_keys(profile: Profile) -> Iterator[Line]:
     command = f"python -m environments cleanup {name_for_commands(profile)}"
     line = f"keys left by earlier runs: {len(keys)}; {command} lists them"
     if all(key.value for key in keys):
-        yield _remark(line)
+        yield _informing_line(line)
     else:
         yield INCOMPLETE, f"{line}; while the value of one is not known, no RANDOM key is registered"
 
 
-def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
+def _lines_about_unknown_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
     """A line for each transfer of an earlier run of which nobody knows whether it moved money.
 
     A person has to look such a transfer up. The guard, which decides whether a transaction code may be sent, finds such
@@ -137,12 +137,12 @@ def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
     """
     guard = client.door.guard
     for entry in guard.perhaps_prepared:
-        yield _remark(f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}")
+        yield _informing_line(f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}")
     for entry in guard.unknown_of_earlier_runs:
-        yield _remark(f"outcome of an execution at {entry.at}: {outcome_in_words(entry, profile)}")
+        yield _informing_line(f"outcome of an execution at {entry.at}: {outcome_in_words(entry, profile)}")
 
 
-def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
+def _lines_about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
     """Send the requests with which a run begins, and say what they show about the service, token and accounts.
 
     Raises UnreachableError if the service cannot be reached.
@@ -150,9 +150,9 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
     reason_if_unreachable = preflight(client)  # sends them; empty if the service answers
     if reason_if_unreachable:
         raise UnreachableError(reason_if_unreachable)
-    yield _remark(f"reachable: {client.door.permission.base_url}")
+    yield _informing_line(f"reachable: {client.door.permission.base_url}")
     if "read" not in profile.allow:
-        yield _remark("token: not tried, because allow has no read")
+        yield _informing_line("token: not tried, because allow has no read")
     account_lists = []  # the requests for the list of accounts that `preflight` sent with the valid token
     for exchange in client.door.exchanges:  # all requests so far, with their answers
         if exchange.operation == "listAccounts" and exchange.credential == VALID:
@@ -164,10 +164,10 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
     status, line = _LINES_ABOUT_ACCOUNT_LIST.get(refusal, _LINE_IF_REFUSED)
     yield status, line.format(answer_in_words(account_list))
     if status == CLEAN:  # otherwise each account would be refused for the same reason
-        yield from _about_accounts(profile, client)
+        yield from _lines_about_accounts(profile, client)
 
 
-def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
+def _lines_about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
     """Ask for the balance of each account, and say which accounts the service does not know.
 
     If a run may register or delete keys, say also which settings for this the profile perhaps lacks. For example
@@ -182,9 +182,9 @@ def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
         key_list = client.send("listPixKeys", profile.accounts[0])
         if key_list.response and is_granted(key_list):
             for line in lines_to_add_to_profile(key_list.response.json.value, profile):
-                yield _remark(f"perhaps missing: {line}")
+                yield _informing_line(f"perhaps missing: {line}")
 
 
-def _remark(text: str) -> Line:
+def _informing_line(text: str) -> Line:
     """A line that only informs. It does not keep a run from beginning, so it leaves the exit status at 0 (CLEAN)."""
     return CLEAN, text

@@ -238,7 +238,7 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     data = {key: value for key, value in parsed.data.items() if value is not None or key not in _KEYS_OF_PROFILE}
     redirection_note = None
     if base_url is not None:
-        data, redirection_note = _redirected(data, base_url, name)
+        data, redirection_note = _with_address_replaced(data, base_url, name)
     # What the checks of single settings need to know besides the setting itself.
     context = {"folder": path.absolute().parent, "base_url": str(data.get("base_url"))}
     try:
@@ -246,7 +246,7 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         # and dates and paths of texts.
         file = _FILE.validate_json(json.dumps(data), context=context)
     except ValidationError as error:
-        problems = [_problem(details, parsed, name, base_url) for details in _unknown_keys_first(error)]
+        problems = [_problem_in_words(details, parsed, name, base_url) for details in _unknown_keys_first(error)]
         raise ProfileError(*dict.fromkeys(problems)) from None
     profile = Profile(**vars(file), name=path.stem, path=path, redirection_note=redirection_note)
     limits_in_file = data.get("limits") or {}
@@ -274,7 +274,7 @@ def _with_a_transfer_for_each_request(profile: Profile) -> Profile:
     return replace(profile, limits=replace(profile.limits, transfers=profile.limits.requests))
 
 
-def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[str, Any], str | None]:
+def _with_address_replaced(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[str, Any], str | None]:
     """The data of a profile after --base-url replaced its address, and a note about that.
 
     The setting `sandbox` is removed in any case, because nobody has said that the address of --base-url is a sandbox.
@@ -319,7 +319,7 @@ def text_of_new_profile(values: Mapping[str, str], path: Path) -> str:
     return text
 
 
-def _problem(error: Any, parsed: ParsedYaml, file: str, base_url: str | None) -> str:
+def _problem_in_words(error: Any, parsed: ParsedYaml, file: str, base_url: str | None) -> str:
     """One line about an error that pydantic found: ``qa.yaml:7: limits.rate: Input should be a valid number``.
 
     `base_url` is the address of the command line. An error in it has no line in the file, so the option is named.
@@ -328,7 +328,7 @@ def _problem(error: Any, parsed: ParsedYaml, file: str, base_url: str | None) ->
     if base_url is not None and place == ("base_url",):
         return f"--base-url: {message}"
     line = parsed.line_of(error["loc"])
-    place_in_words = ".".join(map(_printable, place))  # such as `limits.rate`
+    place_in_words = ".".join(map(_printable_step, place))  # such as `limits.rate`
     return f"{file}:{line}: {place_in_words}: {message}"
 
 
@@ -344,9 +344,9 @@ def _place_and_message(error: Any) -> tuple[tuple[Any, ...], str]:
     if is_about_a_name:
         return _place_of_wrong_name(place[:-1]), message
     if place[0] == "requests":
-        return _wrong_body(place)
+        return _place_and_message_for_wrong_body(place)
     if is_unknown_key:
-        return _unknown_key(place)
+        return _place_and_message_for_unknown_key(place)
     if error["type"] == "too_short":
         return place, "expected at least one"
     return place, message
@@ -363,7 +363,7 @@ def _place_of_wrong_name(place: tuple[Any, ...]) -> tuple[Any, ...]:
     return place
 
 
-def _wrong_body(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
+def _place_and_message_for_wrong_body(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
     """Place and message for an error in the body of an operation: `("requests", "createPix")`, "expected a body …".
 
     The message has an example of a body, because the user sees more from it than from the message of pydantic. The
@@ -373,7 +373,7 @@ def _wrong_body(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
     return place[:2], f"expected a body written as YAML, such as {{json: {body}}}"
 
 
-def _unknown_key(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
+def _place_and_message_for_unknown_key(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
     """Place and message for a key that a profile does not have, such as `("limits", "rat")`, "unknown key; …".
 
     A key that resembles no known one is replaced by `…`, because it may be a secret that was pasted there.
@@ -397,7 +397,7 @@ def _known_keys() -> list[str]:
     return keys
 
 
-def _printable(step: str | int) -> str:
+def _printable_step(step: str | int) -> str:
     """A key or the index of a list item as an error message may show it; `…` if it may be a secret.
 
     YAML reads `token:abc`, without a space, as one key. Only the part before the colon is shown.

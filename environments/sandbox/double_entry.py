@@ -90,17 +90,17 @@ class Ledger:
         """`connection` leads to a database with the tables of schema.sql, and has an open transaction."""
         self._execute = connection.execute
 
-    def _all(self, make: Callable[..., T], query: str, *values: str) -> list[T]:
+    def _objects(self, make: Callable[..., T], query: str, *values: str) -> list[T]:
         """The rows of an SQL query as objects: `make` is called with the columns of each row."""
         return [make(*row) for row in self._execute(query, values)]
 
     def account(self, account_id: str) -> Account:
         """The account with this id. It must exist: the callers take the id from a key or a transfer in the database."""
-        return self._all(Account, "SELECT * FROM accounts WHERE id = ?", account_id)[0]
+        return self._objects(Account, "SELECT * FROM accounts WHERE id = ?", account_id)[0]
 
     def own_accounts(self) -> list[Account]:
         """The accounts that are held at this bank, and not at another one, sorted by id."""
-        return self._all(Account, "SELECT * FROM accounts WHERE role = 'OWN' ORDER BY id")
+        return self._objects(Account, "SELECT * FROM accounts WHERE role = 'OWN' ORDER BY id")
 
     def balance(self, account_id: str) -> int:
         """The balance of an account in cents: the sum of its entries, of which outgoing ones are negative."""
@@ -112,16 +112,16 @@ class Ledger:
             "SELECT transfer, entries.cents, date FROM entries JOIN transfers ON transfers.id = transfer"
             " WHERE account = ? ORDER BY number"
         )
-        return self._all(Entry, query, account_id)
+        return self._objects(Entry, query, account_id)
 
     def key(self, value: str) -> Key | None:
         """The registered PIX key with this value, at whatever account; None if there is none."""
-        keys = self._all(Key, "SELECT * FROM keys WHERE key = ?", value)
+        keys = self._objects(Key, "SELECT * FROM keys WHERE key = ?", value)
         return keys[0] if keys else None
 
     def keys(self, account_id: str) -> list[Key]:
         """The PIX keys that are registered for an account, in the order of their registration."""
-        return self._all(Key, "SELECT * FROM keys WHERE account = ? ORDER BY rowid", account_id)
+        return self._objects(Key, "SELECT * FROM keys WHERE account = ? ORDER BY rowid", account_id)
 
     def add_key(self, key: Key) -> None:
         """Add a PIX key to the registered keys."""

@@ -125,7 +125,7 @@ def comparison_of_two_runs(earlier: EarlierRun, later: ComparableRun, clean: Cal
     exercised, and its level is one that makes a run fail. `clean` redacts secrets in texts of the earlier run, because
     anybody may have written its file.
     """
-    changes = _changes(earlier, later)
+    changes = _ids_by_change(earlier, later)
     no_longer_exercised = [entry for entry in later.requirements if entry.id in changes["no_longer_exercised"]]
     # A deviation from such a requirement would make the run fail, but nobody would notice that deviation now.
     not_exercised_at_failing_level = [
@@ -151,11 +151,11 @@ def comparison_of_two_runs(earlier: EarlierRun, later: ComparableRun, clean: Cal
         newly_warning=tuple(changes["newly_warning"]),
         no_longer_warning=tuple(changes["no_longer_warning"]),
         worse=bool(changes["newly_failing"] or not_exercised_at_failing_level),
-        line=_line(other_run, changes, differs),
+        line=_comparison_in_words(other_run, changes, differs),
     )
 
 
-def _line(other_run: ComparedRun, changes: Mapping[str, Sequence[str]], differs: list[str]) -> Message:
+def _comparison_in_words(other_run: ComparedRun, changes: Mapping[str, Sequence[str]], differs: list[str]) -> Message:
     """The comparison in one line for people: `since 2026-11-20 09:30:00 UTC: 2 newly failing, 1 fixed`.
 
     `differs` has the parts of the scope in which the two runs differ, such as "selection". If it is not empty, the line
@@ -204,7 +204,7 @@ def _scope(run: ComparableRun) -> _Scope:
     return _Scope(environment.name, origin, run.selection, sorted(environment.allow))
 
 
-def _changes(earlier: EarlierRun, later: ComparableRun) -> dict[str, list[str]]:
+def _ids_by_change(earlier: EarlierRun, later: ComparableRun) -> dict[str, list[str]]:
     """By the name of a change, such as "newly_failing", the ids of the requirements whose result changed in this way.
 
     The ids are in the order of the run `later`.
@@ -214,7 +214,7 @@ def _changes(earlier: EarlierRun, later: ComparableRun) -> dict[str, list[str]]:
     for entry in later.requirements:
         result = _result_for_comparison(entry)
         result_before = results_before.get(entry.id, result)  # unchanged if only this run is about the requirement
-        change = _change(result_before, result)
+        change = _name_of_change(result_before, result)
         if change:
             changes[change].append(entry.id)
     return changes
@@ -230,7 +230,7 @@ def _result_for_comparison(entry: EarlierRequirement | ReportedRequirement) -> s
     return HOLDS if entry.verdict in TESTED else UNTESTED
 
 
-def _change(before: str, after: str) -> str:
+def _name_of_change(before: str, after: str) -> str:
     """The name of a change from one result to another, such as "fixed" from FAILS to HOLDS; empty if both are equal.
 
     The results are FAILS, WARNS, HOLDS and UNTESTED. CHANGES has all names. The most important name is checked first,

@@ -50,7 +50,7 @@ def read_run(path: Path) -> EarlierRun:
     """
     file = path / FILE if os.path.isdir(path) else path
     try:
-        run = checked(json.loads(_content_of(file, MOST_BYTES)), EarlierRun)
+        run = validated(json.loads(_content_of(file, MOST_BYTES)), EarlierRun)
         read_moment(run.started)  # the schema permits a day such as 2026-02-31, which is a ValueError here
     except FileNotFoundError:
         why = "no such file"
@@ -153,7 +153,7 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def checked(data: Any, model: type[Model]) -> Model:
+def validated(data: Any, model: type[Model]) -> Model:
     """The data of a file as an object of a pydantic model, such as `EarlierRun`.
 
     Raises UnreadableError if the data do not fit the model. Its message names a member of the file: for an error at
@@ -258,7 +258,7 @@ def read_record(path: Path) -> Record | None:
     """
     try:
         text = _content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig")
-        return checked(parse_yaml(text, path.name).data, Record)
+        return validated(parse_yaml(text, path.name).data, Record)
     except FileNotFoundError:
         return None
     except UnreadableError as error:

@@ -95,7 +95,7 @@ def document_of(run: Run) -> RunDocument:
         alerts=tuple(Alert(kind=note.kind, text=note.text) for note in result.notes if note.is_alert),
         notes=tuple(note.text for note in result.notes),
         traffic=Traffic(requests=run.requests, executions=run.executions, unknown_outcomes=run.unknown_outcomes),
-        generated=_generated(run),
+        generated=_generated_traffic(run),
         counts=counts(result.results),
         coverage=coverage(result.results),
         # Reasons why requests were not sent, such as a limit that was reached, with the operations.
@@ -174,7 +174,7 @@ def _environment(run: Run) -> Environment:
     )
 
 
-def _generated(run: Run) -> GeneratedTraffic:
+def _generated_traffic(run: Run) -> GeneratedTraffic:
     """A summary of the requests that the suite generated from a seed: how many answers of each kind they got."""
     generated = run.generated
     refused: dict[str, dict[str, int]] = {}

@@ -38,10 +38,10 @@ _MOST_SHOWN = 20
 
 def step_summary(document: RunDocument) -> str:
     """The summary of a run in Markdown. The caller appends it to the file that GitHub names in $GITHUB_STEP_SUMMARY."""
-    return "\n".join(_summary(document)) + "\n"
+    return "\n".join(_lines_of_summary(document)) + "\n"
 
 
-def _summary(document: RunDocument) -> Iterator[str]:
+def _lines_of_summary(document: RunDocument) -> Iterator[str]:
     """Lines of the summary: the verdict, what is wrong, counts, findings, drift, and changes since an earlier run.
 
     Drift is behaviour of the service that differs from an earlier run which the user accepted.

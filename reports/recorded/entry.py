@@ -83,9 +83,9 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     status = number_of(recorded_response.get("status")) or 0
     if not 100 <= status < 1_000:  # recorders write 0 or -1 for a request that was aborted
         return _NO_RESPONSE
-    headers = _headers(recorded_request)
+    headers = _headers_of(recorded_request)
     body = body_of_request(recorded_request, headers_by_name(headers))
-    response = _response(recorded_response, status)
+    response = _response_of(recorded_response, status)
     credential = _credential(headers, response)
     media_type = _media_type(headers, members_of(recorded_request.get("postData")))
     is_documented = _is_documented(operation, request_line.query, body, media_type)
@@ -99,8 +99,8 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
         response,
         credential=credential,
         valid=credential == VALID and promises_success,
-        started=_moment(members.get("startedDateTime")),
-        elapsed_s=_seconds(members.get("time")),
+        started=_seconds_since_1970(members.get("startedDateTime")),
+        elapsed_s=_duration_s(members.get("time")),
         missing_parts=tuple(_missing_parts(operation, body, response, recorded_response)),
     )
 
@@ -129,7 +129,7 @@ def _request_line_of(recorded_request: Mapping[str, Any], base_url: str) -> _Req
         return _ELSEWHERE
     path_and_query, _, _ = url[len(base_url) :].partition("#")  # without a fragment, which is never sent
     path, _, query = path_and_query.partition("?")
-    operation = _operation(method.upper(), path)
+    operation = _operation_at(method.upper(), path)
     if operation is None:
         return _UNDOCUMENTED
     return _RequestLine(operation, url, query)
@@ -179,7 +179,7 @@ def _has_token(authorization: str) -> bool:
     return _TOKEN.fullmatch(authorization.strip()) is not None
 
 
-def _moment(text: object) -> float:
+def _seconds_since_1970(text: object) -> float:
     """The moment of an entry (`startedDateTime`) in seconds since 1970; 0 if no moment is recorded.
 
     A moment before 1990 counts as not recorded: there was no HTTP, and some recorders write the year 1 for a moment
@@ -195,7 +195,7 @@ def _moment(text: object) -> float:
     return 0.0
 
 
-def _seconds(milliseconds: object) -> float:
+def _duration_s(milliseconds: object) -> float:
     """A recorded duration in seconds; 0 if none is recorded, or if it is negative.
 
     It is at most a million seconds (11 days), so that a senseless number does no harm.
@@ -233,7 +233,7 @@ def _path_patterns() -> Mapping[Operation, re.Pattern[str]]:
     return patterns
 
 
-def _operation(method: str, path: str) -> Operation | None:
+def _operation_at(method: str, path: str) -> Operation | None:
     """The operation with this method and path; None if the interface document has no such operation."""
     for operation, pattern in _path_patterns().items():
         if operation.method == method and pattern.fullmatch(path):
@@ -291,13 +291,13 @@ def _validator_of_bodies(operation: Operation) -> jsonschema_rs.Validator | None
 # -- responses ----------------------------------------------------------------------------------------------------
 
 
-def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
+def _response_of(recorded_response: Mapping[str, Any], status: int) -> Response:
     """The response that an entry of a HAR file describes.
 
     Some recorders write the media type only beside the body (`mimeType`), and not as the header Content-Type. Then the
     header is added, except if the recorder has probably made the media type up.
     """
-    headers = _headers(recorded_response)
+    headers = _headers_of(recorded_response)
     by_name = headers_by_name(headers)
     body = body_of_response(recorded_response, status, by_name)
     media_type = text_of(members_of(recorded_response.get("content")), "mimeType")
@@ -336,7 +336,7 @@ def _recorded_headers(message: Mapping[str, Any]) -> list[Any]:
     return headers if isinstance(headers, list) else []
 
 
-def _headers(message: Mapping[str, Any]) -> Headers:
+def _headers_of(message: Mapping[str, Any]) -> Headers:
     """The headers of a request or response, as pairs of a name and a value.
 
     Headers without a name or a value are left out, and so are the pseudo-headers of HTTP/2, such as `:status` (RFC 9113

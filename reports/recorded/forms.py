@@ -70,21 +70,21 @@ class Forms:
         Their judgement is remembered for later answers. Rules that look at values judge each answer.
         """
         ids_by_form, ids_by_value = _ids_with_a_rule(exchange.operation)
-        form = hash(_form(exchange, response))
+        form = hash(_form_of_answer(exchange, response))
         # If an answer has a member twice, the form has only one of the two values, so that different answers may have
         # equal forms. So such an answer is always judged.
         if form not in self._judged or response.json.repeated:
             if len(self._judged) > _MOST_FORMS:
                 self._judged.clear()  # later answers of these forms are judged again
-            judgements = [*_judgements(ids_by_form, exchange), *_judgements_without_a_rule(exchange, response)]
+            judgements = [*_judgements_by_rule(ids_by_form, exchange), *_judgements_without_a_rule(exchange, response)]
             self._judged[form] = _held_and_broken(judgements)
-        judged_by_value = _held_and_broken(_judgements(ids_by_value, exchange))
+        judged_by_value = _held_and_broken(_judgements_by_rule(ids_by_value, exchange))
         for held, broken in (self._judged[form], judged_by_value):
             self.held[held] += 1
             yield from broken
 
 
-def _judgements(ids: Iterable[str], exchange: RecordedExchange) -> list[IdAndJudgement]:
+def _judgements_by_rule(ids: Iterable[str], exchange: RecordedExchange) -> list[IdAndJudgement]:
     """The judgements of an exchange for these requirements, each by its rule.
 
     If the media type of the answer is not recorded, the requirement about it is not judged.
@@ -122,7 +122,7 @@ def _ids_with_a_rule(operation: str) -> tuple[list[str], list[str]]:
     return ids_by_form, ids_by_value
 
 
-def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
+def _form_of_answer(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
     """The form of an answer, as a tuple: two answers with equal forms get the same judgements from most rules.
 
     These are the rules that look at status, names and types, and at no value except those of the members in

@@ -241,7 +241,7 @@ class TallyMaker:
             method=exchange_in_outline.request.method,
             url=exchange_in_outline.request.url,
             headers=(("(recorded)", f"entry {exchange.number:,} of {self._file}"),),
-            body=display.body(exchange.request.body),
+            body=display.shown_body(exchange.request.body),
         )
         shown_exchange = replace(exchange_in_outline, request=request, response=shown_response(response, display))
         # The key of the tally has the requirement. Without it, equal findings of two requirements are equal.

@@ -104,7 +104,7 @@ def _order_of_findings(group: list[ReportedRequirement]) -> tuple[bool, bool, in
     harmful findings, and findings about money before others. Findings with equal keys are in the order of the document.
     """
     leader = group[0]
-    moves_money = any(_moves_money(requirement.id) for requirement in group)
+    moves_money = any(_may_move_money(requirement.id) for requirement in group)
     only_warns = leader.verdict != Verdict.FAIL
     worst_harm = min(_rank_of_harm(requirement) for requirement in group)
     return only_warns, leader.is_known, worst_harm, not moves_money
@@ -130,7 +130,7 @@ def _matches_any(word: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(word, pattern) for pattern in patterns)
 
 
-def _moves_money(requirement_id: str) -> bool:
+def _may_move_money(requirement_id: str) -> bool:
     """True if requests to the operation of the requirement may move money, so that its finding is shown earlier."""
     operation = operations().get(_operation_name(requirement_id))
     return operation is not None and operation.permission in MONEY_PERMISSIONS

@@ -65,7 +65,7 @@ def result_of_run(run: Run) -> RunResult:
     by_id, outdated_entries = with_known_failures(results_of_tests, run.profile.known_failures, today())
     results = [(requirement, by_id[id]) for id, requirement in requirements().items() if id in by_id]
     verdict, why = verdict_of(run, results)  # `why` says what is missing, such as "nothing was tested"
-    notes = _notes(run, outdated_entries, nothing_was_tested=why == NOTHING_TESTED)
+    notes = _sorted_notes(run, outdated_entries, nothing_was_tested=why == NOTHING_TESTED)
     return RunResult(verdict, why, results, _operations_of(results), observed, notes)
 
 
@@ -197,7 +197,7 @@ def _results_by_id(run: Run, observed: Behaviour) -> dict[str, RequirementResult
     for requirement in requirements().values():
         if not _is_about(run, requirement.id):
             continue
-        result = tested.get(requirement.id) or _untested(run, requirement)
+        result = tested.get(requirement.id) or _result_if_untested(run, requirement)
         if result.verdict == Verdict.OBSERVED and requirement.id in observed:
             result = replace(result, why=behaviour_in_words(observed[requirement.id]))
         if result.verdict == Verdict.NOT_EXERCISED:
@@ -246,7 +246,7 @@ def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> 
     return joined_reasons([own_reason, *limits])
 
 
-def _untested(run: Run, requirement: Requirement) -> RequirementResult:
+def _result_if_untested(run: Run, requirement: Requirement) -> RequirementResult:
     """The result of a requirement that no test judged, with the reason.
 
     The verdict is "untestable" if no exchange can show the requirement, "out-of-scope" if the profile does not permit
@@ -255,14 +255,14 @@ def _untested(run: Run, requirement: Requirement) -> RequirementResult:
     if requirement.untestable:
         return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
     if run.recorded is not None:
-        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, _not_in_recording(requirement))
+        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, _why_not_in_recording(requirement))
     missing_permission_in_words = missing_permission(requirement, run.profile.allow)
     if missing_permission_in_words:
         return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing_permission_in_words)
     return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, run.stopped or say("no test reached it"))
 
 
-def _not_in_recording(requirement: Requirement) -> Text:
+def _why_not_in_recording(requirement: Requirement) -> Text:
     """Why recorded traffic did not exercise a requirement.
 
     A recorded answer can show a requirement that has a rule on single exchanges. It can also show that an endpoint
@@ -277,7 +277,7 @@ def _not_in_recording(requirement: Requirement) -> Text:
 # -- the notes --------------------------------------------------------------------------------------------------------
 
 
-def _notes(run: Run, outdated_entries: list[Text], *, nothing_was_tested: bool) -> tuple[Note, ...]:
+def _sorted_notes(run: Run, outdated_entries: list[Text], *, nothing_was_tested: bool) -> tuple[Note, ...]:
     """The notes on the run as a whole, without repeats, in the order of their kinds (alerts first).
 
     `outdated_entries` has a line for each entry of known_failures that has expired or whose requirement passes.

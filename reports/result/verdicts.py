@@ -157,10 +157,10 @@ def merged_results(results: Iterable[RequirementResult]) -> dict[str, Requiremen
     It has the most severe verdict of its tests, and the findings of the tests with that verdict.
     """
     groups = grouped(results, lambda result: result.id)
-    return {requirement_id: _merged(requirement_id, group) for requirement_id, group in groups.items()}
+    return {requirement_id: _merged_result(requirement_id, group) for requirement_id, group in groups.items()}
 
 
-def _merged(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
+def _merged_result(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
     """One result made of all results of a requirement. Results with a less severe verdict are left out."""
     verdict = most_severe(result.verdict for result in results)
     decisive = [result for result in results if result.verdict == verdict]

@@ -40,9 +40,9 @@ class Language:
 
     def text(self, text: Text) -> str:
         """A text of the suite in this language; in English if it has no translation."""
-        return message_of(text).rendered(self._template, self.date) if text else ""
+        return message_of(text).rendered(self._translated_template, self.date) if text else ""
 
-    def _template(self, singular: str, plural: str, number: int) -> str:
+    def _translated_template(self, singular: str, plural: str, number: int) -> str:
         """The translated template of a message, in the singular or plural form that this number needs.
 
         A template is the text before its values are filled in, such as `{n} requests`. The plural is empty if the

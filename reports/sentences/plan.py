@@ -38,7 +38,7 @@ class Plan:
     situations_with_few_exchanges: Sequence[str] = ()
     journal_trouble: str = ""  # why the journal cannot be used; empty if it can
 
-    def to(self, *names: str) -> list[Exchange]:
+    def requests_to(self, *names: str) -> list[Exchange]:
         """The planned requests to these operations. The name `""` selects requests to undocumented paths."""
         return [exchange for exchange in self.exchanges if exchange.operation in names]
 
@@ -72,7 +72,7 @@ def _lines_about_requests(plan: Plan, profile: Profile, selected: str) -> Iterat
 
     `selected` is a part of the first line, such as `only executePix, `; empty if the user selected nothing.
     """
-    target = _target(profile)
+    target = _target_in_words(profile)
     yield f"nothing was sent; a run with {profile.path} would send to {target}, {selected}if answered as documented:"
     if profile.redirection_note:  # a sentence on what --base-url changed, except for the address
         yield f"  {profile.redirection_note}"
@@ -86,7 +86,7 @@ def _lines_about_requests(plan: Plan, profile: Profile, selected: str) -> Iterat
     yield "  It repeats an execution only if the connection was refused, because then no money can have moved."
 
 
-def _target(profile: Profile) -> str:
+def _target_in_words(profile: Profile) -> str:
     """The target in words: its address, whether --base-url named it, and whether it is a sandbox."""
     is_address_of_profile = profile.redirection_note is None
     source_of_address = "" if is_address_of_profile else " (of --base-url, not that of the profile)"
@@ -101,7 +101,7 @@ def _lines_about_requests_to(plan: Plan, name: str, description: str) -> Iterato
     are generated: drawn at random, and not written by hand. The name `""` selects requests to undocumented paths. No
     lines if there are no requests.
     """
-    exchanges = plan.to(name)
+    exchanges = plan.requests_to(name)
     if not exchanges:
         return
     number_of_generated = len([exchange for exchange in exchanges if exchange.is_generated])
@@ -185,7 +185,7 @@ def _line_about_kinds_left_out(plan: Plan, profile: Profile, name: str, credenti
         return
     # A request with a wrong token has the code or key of a valid request. If there is no valid request, no code or key
     # is available. If there is one, only the limit can be the reason.
-    has_code_or_key = any(exchange.valid for exchange in plan.to(name))
+    has_code_or_key = any(exchange.valid for exchange in plan.requests_to(name))
     why = "no room in limits.wrong_tokens for" if has_code_or_key else "no code to send with"
     yield f"  {name}: {why} {', '.join(left_out)}"
 
@@ -206,14 +206,14 @@ def _line_about_limit_of_wrong_tokens(profile: Profile) -> str:
 def _lines_about_keys(plan: Plan, profile: Profile) -> Iterator[str]:
     """Lines about the PIX keys that the run would register, and whether it deletes each key afterwards."""
     yield "keys:"
-    if not plan.to("registerPixKey"):
+    if not plan.requests_to("registerPixKey"):
         yield "  none is registered"
         return
     for place, key in enumerate(profile.pix_keys, 1):  # the text names a key by its place in the list, not its value
         value = as_bytes(key.key or key.type)  # a RANDOM key has no value, so its requests are found by the type
         number = len([exchange for exchange in plan.exchanges if value in exchange.request.body])
         registration = f"registered if no list of keys has it yet, in {number} requests"
-        yield f"  {key.type}, number {place} of pix_keys: {registration}; {_after_registration(key, profile)}"
+        yield f"  {key.type}, number {place} of pix_keys: {registration}; {_deletion_in_words(key, profile)}"
     end = "is deleted" if profile.may_delete_keys else _why_keys_are_not_deleted(profile)
     synthetic_keys = f"{SYNTHETIC_PREFIX}…@example.com"
     if "fuzz" in profile.allow:
@@ -235,7 +235,7 @@ def _why_keys_are_not_deleted(profile: Profile) -> str:
     return f"stays: outside a sandbox a deletion needs {needs}, key_at, and read in allow"
 
 
-def _after_registration(key: PixKey, profile: Profile) -> str:
+def _deletion_in_words(key: PixKey, profile: Profile) -> str:
     """Whether the run deletes a key of the profile after it registered the key, in words.
 
     A key may be deleted if the profile says that it is disposable, or if the target is a sandbox. A key that the
@@ -260,18 +260,18 @@ def _lines_about_transfers(plan: Plan, profile: Profile) -> Iterator[str]:
 
     The last line says which requests may show nothing about a service outside a sandbox.
     """
-    exchanges = plan.to(*PREPARING_OPERATIONS)
+    exchanges = plan.requests_to(*PREPARING_OPERATIONS)
     limit = profile.limits.transfers
     number = len(exchanges)
     yield f"transfers: at most {min(number, limit)} may succeed (limits.transfers: {limit}; bodies: {number})"
     for name in PREPARING_OPERATIONS:
-        number_of_valid = len([exchange for exchange in plan.to(name) if exchange.valid])
+        number_of_valid = len([exchange for exchange in plan.requests_to(name) if exchange.valid])
         if number_of_valid:
             yield f"  {name}: {number_of_valid} with the body of the profile, which may move money by itself"
     if not all(exchange.valid for exchange in exchanges):
         amount = "of any amount" if profile.is_sandbox else "of at most the amount of the profile"
         yield f"  invalid and generated bodies: with synthetic accounts ({SYNTHETIC_PREFIX}…), {amount}"
-    to_operations_with_a_body = plan.to("registerPixKey", "deletePixKey", *PREPARING_OPERATIONS)
+    to_operations_with_a_body = plan.requests_to("registerPixKey", "deletePixKey", *PREPARING_OPERATIONS)
     sends_malformed_bodies = "fuzz" in profile.allow and bool(to_operations_with_a_body)
     if sends_malformed_bodies and not profile.is_sandbox:
         # Such a body names an account that nobody has. If the service answers "no such account" before it looks at the
@@ -286,7 +286,7 @@ def _lines_about_executions(plan: Plan, profile: Profile) -> Iterator[str]:
     the file with the codes that earlier runs sent, so that no code is executed twice.
     """
     supplied = profile.transactions.codes
-    valid = [exchange for exchange in plan.to("executePix") if exchange.valid]
+    valid = [exchange for exchange in plan.requests_to("executePix") if exchange.valid]
     in_sequences = [exchange for exchange in valid if exchange.is_generated]  # generated requests form sequences
     yield from _lines_about_codes(plan, supplied)
     if plan.codes_sent_before:  # codes that an earlier run sent, according to the journal
@@ -311,7 +311,7 @@ def _lines_about_codes(plan: Plan, supplied: Sequence[str]) -> Iterator[str]:
     service that ignores tokens moves the money then. `supplied` are the codes that the profile lists; the run prepares
     the other codes itself.
     """
-    executions = plan.to("executePix")
+    executions = plan.requests_to("executePix")
     # Generated executions are steps of sequences, which have lines of their own.
     from_scenarios = [exchange for exchange in executions if exchange.valid and not exchange.is_generated]
     execution_by_code = {exchange.request.last_segment: exchange for exchange in from_scenarios}
@@ -335,7 +335,7 @@ def _lines_about_codes(plan: Plan, supplied: Sequence[str]) -> Iterator[str]:
 
 def _exchanges_without_valid_token(plan: Plan, code: str) -> list[Exchange]:
     """The planned executions of this transaction code with a wrong token or without a token."""
-    executions = [exchange for exchange in plan.to("executePix") if exchange.request.last_segment == code]
+    executions = [exchange for exchange in plan.requests_to("executePix") if exchange.request.last_segment == code]
     return [exchange for exchange in executions if exchange.credential != VALID]
 
 

@@ -117,7 +117,7 @@ def shown_finding(finding: Finding, display: Display) -> Finding:
     Its texts have no token, account number, key or code of the run. Its JSON pointers have `*` for a member name that
     may be data.
     """
-    pointers = tuple(map(display.pointer, finding.pointers))
+    pointers = tuple(map(display.shown_pointer, finding.pointers))
     return replace(finding.map(display.without_known_values), pointers=pointers)
 
 
@@ -126,6 +126,6 @@ def shown_response(response: Response, display: Display) -> ShownResponse:
     return ShownResponse(
         status=response.status,
         cut=response.cut,  # the limit of the suite that cut the body short; empty if none did
-        headers=display.headers(response.headers[:_MOST_HEADERS]),
-        body=display.body(response.start, response.header("Content-Type"), size=response.size),
+        headers=display.shown_headers(response.headers[:_MOST_HEADERS]),
+        body=display.shown_body(response.start, response.header("Content-Type"), size=response.size),
     )

@@ -220,10 +220,10 @@ class RequestSplitter:
             return Redacted(variable_expression(f"sent {name}"), shown=placeholder, origin=placeholder)
         origin = ""
         if profile_key:  # it is empty for a transaction code, whose comment says of which kind of transfer the code is
-            origin = self._origin(profile_key, known_values.value_by_placeholder[placeholder])
+            origin = self._origin_in_words(profile_key, known_values.value_by_placeholder[placeholder])
         return Redacted(variable_expression(name), placeholder, origin)
 
-    def _origin(self, profile_key: str, text: str) -> str:
+    def _origin_in_words(self, profile_key: str, text: str) -> str:
         """Where a person finds a secret value, in one line: profile, key in the profile, and the shape of the value.
 
         For example `pix.yaml, accounts, 99999`. The shape, in which digits are `9` and letters `a`, tells which value
@@ -298,7 +298,7 @@ class RequestSplitter:
         text_without_quotes = token.text.strip('"')
         value = _redacted_as_sent(_name_of_variable(token, number_of_variables), text_without_quotes)
         if profile_key:
-            value = replace(value, origin=self._origin(profile_key, text_without_quotes))
+            value = replace(value, origin=self._origin_in_words(profile_key, text_without_quotes))
         return [quote, value, quote]
 
     def _key_of_text_filled_in(self, content: str) -> str:

@@ -218,14 +218,14 @@ class Display:
         """
         return printable("".join(self.known.split(text)))
 
-    def line(self, text: str) -> str:
+    def safe_line(self, text: str) -> str:
         """A text of another program as one line for a CI log, without tokens, account numbers, keys and codes.
 
         `one_line` also breaks what a CI system would execute as a command of its own, such as `::error::`.
         """
         return one_line(self.without_known_values(text))
 
-    def text(self, text: str) -> str:
+    def shown_text(self, text: str) -> str:
         """What may be shown of a text that the service wrote, such as an error message, in its first 300 characters.
 
         Ordinary words are shown as they are. Any other word, such as the name of a person, becomes its shape: `Aaaa`.
@@ -235,7 +235,7 @@ class Display:
             return shown
         return f"{shown}…({len(text)} characters)"
 
-    def name(self, name: str) -> str:
+    def shown_name(self, name: str) -> str:
         """The name of a JSON member if interfaces commonly use such a name, else `*`.
 
         A service may use data as the name of a member: `{"Ana": 12}` would show the name of a person.
@@ -245,7 +245,7 @@ class Display:
             return name
         return "*"
 
-    def pointer(self, pointer: str) -> str:
+    def shown_pointer(self, pointer: str) -> str:
         """A JSON pointer that may be shown: `/data/Ana/0` becomes `/data/*/0`.
 
         Numbers of array items are unchanged, and so are member names that interfaces commonly use. Any other name
@@ -254,10 +254,10 @@ class Display:
         shown = ""
         for part in parts_of_pointer(pointer):
             is_array_index = _ARRAY_INDEX.fullmatch(part) is not None
-            shown += f"/{part if is_array_index else self.name(part)}"
+            shown += f"/{part if is_array_index else self.shown_name(part)}"
         return shown
 
-    def body(self, body: bytes, content_type: str = "", *, size: int = 0) -> str:
+    def shown_body(self, body: bytes, content_type: str = "", *, size: int = 0) -> str:
         """What may be shown of the body of an answer: at most its first 4,000 bytes and 1,000 pieces of JSON.
 
         `body` may be only the start of the body. Then `size` is the number of bytes of the whole body. A byte order
@@ -290,7 +290,7 @@ class Display:
             shown += f"… ({size}{END_OF_CUT_BODY}"
         return shown
 
-    def headers(self, headers: Headers) -> Headers:
+    def shown_headers(self, headers: Headers) -> Headers:
         """The headers of an answer that may be shown, with values as far as these may be shown.
 
         A header that is not listed in `_HEADER_FORMS` is left out, because its name and value may be data of a person.
@@ -308,7 +308,7 @@ class Display:
         is_built_as_usual = usual_form.fullmatch(value) is not None
         if is_built_as_usual and not self._holds_a_secret(value):
             return value
-        return self.text(value)
+        return self.shown_text(value)
 
     def _holds_a_secret(self, text: str) -> bool:
         """True if a text holds a value that must be hidden, or a word of one, such as `horse` of `correct horse`.
@@ -384,7 +384,7 @@ class Display:
         Of the names only common ones are shown. Strings and numbers are shown as far as they are no data of a person.
         """
         if token.kind == "name":
-            return json.dumps(self.name(token.content))
+            return json.dumps(self.shown_name(token.content))
         if token.kind == "text":  # a string in quotes
             shown = json.dumps(self._shown_value(token), ensure_ascii=False)
             has_closing_quote = token.text[1:].endswith('"')  # a body that was cut may end within a string
@@ -421,7 +421,7 @@ class Display:
         is_personal = token.is_personal and not service_wrote_it
         if is_personal or member in _OF_FEW_VALUES:
             return self._with_known_values_hidden(text, change_rest=shape)
-        return self.text(text)
+        return self.shown_text(text)
 
     def _is_safe_to_show(self, token: Token) -> bool:
         """True if the value of a JSON member is shown unchanged, because it cannot tell who a person is.

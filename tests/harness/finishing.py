@@ -130,8 +130,8 @@ def _record_why_requests_were_not_sent(session: Session) -> None:
     """
     run = session.run
     door = session.door
-    outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
-    other_reasons = {reason: _in_order(names) for reason, names in door.unsent.items()}
+    outages = {reason: _in_document_order(names) for reason, names in door.backoff.outages.items()}
+    other_reasons = {reason: _in_document_order(names) for reason, names in door.unsent.items()}
     run.outages = outages
     all_reasons = other_reasons | outages
     # A reason without an operation was only about undocumented paths.
@@ -264,7 +264,7 @@ def changes_of_the_same_key_before(exchanges: Iterable[Exchange]) -> dict[int, t
     return changes_before
 
 
-def _in_order(names: Container[str]) -> list[str]:
+def _in_document_order(names: Container[str]) -> list[str]:
     """A list of these operations in the order of the interface document, in which every report lists operations."""
     return [name for name in operations() if name in names]
 
@@ -424,14 +424,14 @@ def _notes_on_answers_that_say_little(door: Door, reproduction: Reproduction) ->
     different answer when they were sent again.
     """
     for text in (
-        *_changed_by_parallel_requests(reproduction),
-        *_cut_by_limits(door.exchanges),
-        *_answered_by_gateways(door.exchanges),
+        *_line_about_parallel_requests(reproduction),
+        *_lines_about_cut_answers(door.exchanges),
+        *_line_about_gateways(door.exchanges),
     ):
         yield Note(NoteKind.DIFFERENT_BESIDE_OTHERS, text)
 
 
-def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
+def _line_about_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
     """At most one line: how many requests got a different answer when they were sent again, without others in parallel.
 
     Fewer than three are not mentioned, because a short fault of the service may be the cause.
@@ -446,7 +446,7 @@ def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
         )
 
 
-def _cut_by_limits(exchanges: Iterable[Exchange]) -> Iterator[Text]:
+def _lines_about_cut_answers(exchanges: Iterable[Exchange]) -> Iterator[Text]:
     """A line for each limit of the suite (size, time) that cut answers short, with the number of these answers.
 
     Their JSON is incomplete, so that no requirement about their fields could be judged.
@@ -462,7 +462,7 @@ def _cut_by_limits(exchanges: Iterable[Exchange]) -> Iterator[Text]:
         )
 
 
-def _answered_by_gateways(exchanges: Iterable[Exchange]) -> Iterator[Text]:
+def _line_about_gateways(exchanges: Iterable[Exchange]) -> Iterator[Text]:
     """At most one line: how many answers came from a gateway (502, 503, 504) instead of the service behind it."""
     from_gateways = [exchange for exchange in exchanges if refusal_or_failure(exchange) is RefusalKind.GATEWAY]
     if from_gateways:

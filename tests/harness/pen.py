@@ -100,7 +100,7 @@ class Pen:
         """
         if isinstance(argument, int | float):
             return argument
-        return self._display.text(str(argument))
+        return self._display.shown_text(str(argument))
 
     def _traceback_in_log(self, exc_info: Any) -> str:
         """The text of a logged exception: traceback, name and message, without tokens, codes and other known values.
@@ -111,7 +111,7 @@ class Pen:
         error_type, error, trace = exc_info
         if error is None:  # it was logged outside of an exception handler
             return ""
-        lines = [*traceback.format_tb(trace), f"{error_type.__name__}: {self._display.text(str(error))}"]
+        lines = [*traceback.format_tb(trace), f"{error_type.__name__}: {self._display.shown_text(str(error))}"]
         return self._display.without_known_values("".join(lines))
 
     def _print_crash(self, error_type: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

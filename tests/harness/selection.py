@@ -55,7 +55,7 @@ def runs_only_selftests(config: pytest.Config) -> bool:
 
     If no path is on the command line, it is true only if pytest was started in the folder of these tests.
     """
-    paths = [_path(config, argument.split("::")[0]) for argument in config.args]  # without the name of a test
+    paths = [_absolute_path(config, argument.split("::")[0]) for argument in config.args]  # without the name of a test
     folder_of_selftests = ROOT / "tests" / "selftest"
     return bool(paths) and all(path.is_relative_to(folder_of_selftests) for path in paths)
 
@@ -263,7 +263,9 @@ def selection_in_words(config: pytest.Config) -> str | None:
     if options.ids:
         narrowing.append(f"-k {options.ids}")
     if config.args_source is pytest.Config.ArgsSource.ARGS:  # the paths are from the command line, not a default
-        narrowing += [argument for argument in config.args if _path(config, argument) not in _PATHS_OF_ALL_TESTS]
+        narrowing += [
+            argument for argument in config.args if _absolute_path(config, argument) not in _PATHS_OF_ALL_TESTS
+        ]
     for name, option in _OPTIONS_THAT_LEAVE_OUT_TESTS.items():
         if getattr(options, name, None):
             narrowing.append(option)
@@ -292,7 +294,7 @@ def uses_fixture(item: pytest.Item, *fixtures: str) -> bool:
     return any(fixture in used_fixtures for fixture in fixtures)
 
 
-def _path(config: pytest.Config, argument: str) -> Path:
+def _absolute_path(config: pytest.Config, argument: str) -> Path:
     """The absolute path for an argument of the command line, which is relative to the folder where pytest started."""
     return Path(config.invocation_params.dir, argument).resolve()
 

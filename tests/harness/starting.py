@@ -108,7 +108,7 @@ def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
     other_run = config.getoption("compare_with")
     if other_run is not None:
         config.option.compare_with = read_run(Path(other_run))  # from here on the run itself instead of its path
-    profile = _profile(config)
+    profile = _profile_with_options(config)
     path_of_code = config.getoption("resend_code")
     if not path_of_code:
         return profile, frozenset()
@@ -116,7 +116,7 @@ def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
     return profile, frozenset({code})
 
 
-def _profile(config: pytest.Config) -> Profile:
+def _profile_with_options(config: pytest.Config) -> Profile:
     """The profile that --environment names, in which --base-url, --parallel and --report-language replace values."""
     base_url = config.getoption("base_url", None) or None  # None also if the user did not install pytest-base-url
     profile = load(config.getoption("environment"), base_url=base_url)
@@ -290,7 +290,7 @@ def _open_report(config: pytest.Config, run: Run, display: Display) -> tuple[Rep
     pen = Pen(display, quiet=config.getoption("verbose", 0) <= 0)
     config.add_cleanup(pen.restore)
     run.ci_job = ci_job(os.environ, display.without_known_values)
-    return Reporter(config, run, _report_folder(config, run), display.line), pen
+    return Reporter(config, run, _report_folder(config, run), display.safe_line), pen
 
 
 def _report_folder(config: pytest.Config, run: Run) -> Path | None:

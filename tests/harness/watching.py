@@ -101,10 +101,10 @@ def _results_of_assertions(last_assertion: LastAssertion, session: Session) -> d
     """
     results = list(ASSERTIONS.results)
     if isinstance(last_assertion, DeviationError):
-        results.append(_result_of(last_assertion, session))
+        results.append(_result_of_deviation(last_assertion, session))
     combined = {}
     for requirement_id, group in grouped(results, lambda result: result.id).items():
-        result = _combined(group, ASSERTIONS.remarks.get(requirement_id, ""))
+        result = _combined_result(group, ASSERTIONS.remarks.get(requirement_id, ""))
         combined[requirement_id] = replace(result, judged=ASSERTIONS.judged[requirement_id])
     return combined
 
@@ -134,7 +134,7 @@ def record_test(test: JudgedTest, session: Session) -> None:
     run.selected.update(result.id for result in test.results)
     run.elapsed_s[test.own_result.id] += test.elapsed_s
     for observation in test.observations:
-        run.observations.append(replace(observation, facts=redacted_facts(observation.facts, display.line)))
+        run.observations.append(replace(observation, facts=redacted_facts(observation.facts, display.safe_line)))
     if test.error:
         run.errors.append(say("the suite failed at {test}: {error}", test=test.node_id, error=test.error))
 
@@ -149,7 +149,7 @@ def _shown_result(result: RequirementResult, display: Display) -> RequirementRes
     return replace(result, why=changed(result.why, display.without_known_values), findings=findings)
 
 
-def _result_of(error: DeviationError, session: Session) -> RequirementResult:
+def _result_of_deviation(error: DeviationError, session: Session) -> RequirementResult:
     """The result of a requirement that is not met: a failure or a warning, with its findings.
 
     The level of the requirement, such as `documented`, decides whether it is a failure or a warning. But some kinds of
@@ -217,7 +217,7 @@ def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> 
     report.sections = [(name, clean(text)) for name, text in report.sections]
 
 
-def _combined(results: Sequence[RequirementResult], remark: Text) -> RequirementResult:
+def _combined_result(results: Sequence[RequirementResult], remark: Text) -> RequirementResult:
     """Several results of one requirement combined to one: the most severe verdict, all exchanges, and all findings.
 
     Its reason is the last reason in the results. If no result has a reason, it is `remark`, a text that the test added.

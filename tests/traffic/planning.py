@@ -130,7 +130,9 @@ def _last_run(config: pytest.Config, profile: Profile, ids: Collection[str]) -> 
     It is the run in the folder that --report-dir names; without that option, the last run with this profile that is
     about requirements with these ids.
     """
-    without_secrets = Display(listed_secrets(profile)).line  # hides accounts, keys and codes in a line of an old report
+    without_secrets = Display(
+        listed_secrets(profile)
+    ).safe_line  # hides accounts, keys and codes in a line of an old report
     report_folder = config.getoption("report_dir")
     if report_folder:
         return last_run(Path(report_folder), without_secrets)

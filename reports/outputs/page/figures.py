@@ -108,10 +108,10 @@ class Chapter:
 def chapters(entries: Iterable[ReportedRequirement]) -> list[Chapter]:
     """The requirements in groups, by their heading in the interface document. A group counts its verdicts in words."""
     groups = grouped(entries, lambda entry: requirements()[entry.id].heading)
-    return [Chapter(heading, rows, _tally(rows)) for heading, rows in groups.items()]
+    return [Chapter(heading, rows, _numbers_in_words(rows)) for heading, rows in groups.items()]
 
 
-def _tally(entries: list[ReportedRequirement]) -> list[tuple[Verdict, Text]]:
+def _numbers_in_words(entries: list[ReportedRequirement]) -> list[tuple[Verdict, Text]]:
     """For each combination of verdict and level that occurs, the verdict and the number in words: `12 documented pass`.
 
     The page shows the words in the colour of the verdict.
@@ -220,7 +220,7 @@ def _strokes_by_outcome(
 
     `failing` has the numbers of the requests that show a failure. `end_ms` is the time of the last request of the run.
     """
-    by_outcome = grouped(exchanges, lambda exchange: _outcome(exchange, failing))
+    by_outcome = grouped(exchanges, lambda exchange: _outcome_of_request(exchange, failing))
     return {outcome: _strokes(outcome, by_outcome.get(outcome, []), end_ms) for outcome in _STROKES}
 
 
@@ -243,7 +243,7 @@ def _strokes(outcome: str, exchanges: list[ListedExchange], end_ms: float) -> St
     return Strokes(len(exchanges), path)
 
 
-def _outcome(exchange: ListedExchange, failing: Container[int]) -> str:
+def _outcome_of_request(exchange: ListedExchange, failing: Container[int]) -> str:
     """The outcome of a request: `succeeded` (a status below 300), `refused`, or `failed`.
 
     A request has failed if it got no answer, or if its answer shows that a requirement is not met. `failing` has the

@@ -143,7 +143,7 @@ def requests_beyond_plan(service, group):
     """
     plan = plan_of(SANDBOX, group, generated=True)
     operations_of_group = selection_of(group, SANDBOX).operations | OPERATIONS_OF_PREFLIGHT
-    most = {operation: len(plan.to(operation)) + BEYOND_THE_PLAN for operation in operations_of_group}
+    most = {operation: len(plan.requests_to(operation)) + BEYOND_THE_PLAN for operation in operations_of_group}
     return {
         operation: count
         for operation, count in service.number_of_requests.items()

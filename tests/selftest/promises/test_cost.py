@@ -84,7 +84,7 @@ def test_a_body_is_shown_in_a_bounded_number_of_tokens(body):
 
     A token is a bracket, a comma, a text or another smallest part of JSON. The page shows each in a colour of its own.
     """
-    shown_text = Display(Secrets({})).body(body)
+    shown_text = Display(Secrets({})).shown_body(body)
     beginning, _, _ = shown_text.partition("…")
 
     assert shown_text.endswith(f"… ({len(body)}{END_OF_CUT_BODY}")

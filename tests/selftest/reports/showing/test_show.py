@@ -94,8 +94,8 @@ def test_no_canary_is_shown(name):
             for header_name in ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine")
         ]
         header_with_canary_as_name = (form, form)
-        shown_bodies = [display.body(body, media_type) for body, media_type in bodies_with(form)]
-        shown_headers = str(display.headers([*headers_with_canary, header_with_canary_as_name]))
+        shown_bodies = [display.shown_body(body, media_type) for body, media_type in bodies_with(form)]
+        shown_headers = str(display.shown_headers([*headers_with_canary, header_with_canary_as_name]))
         leaked += [(encoding, text) for text in (*shown_bodies, shown_headers) if parts_shown(text, canary, form)]
 
     assert leaked == []
@@ -137,7 +137,7 @@ def test_an_error_message_stays_readable(display, text, shown):
     The shape of a text has `a` for each letter and `9` for each digit. Ordinary words are listed, in English and
     Portuguese.
     """
-    assert display.text(text) == shown
+    assert display.shown_text(text) == shown
 
 
 def test_a_long_word_and_a_long_message_are_cut(display):
@@ -145,7 +145,7 @@ def test_a_long_word_and_a_long_message_are_cut(display):
 
     Behind it stands the length of the whole message.
     """
-    assert display.text("x" * 400) == "aaaa…(300 characters)…(400 characters)"
+    assert display.shown_text("x" * 400) == "aaaa…(300 characters)…(400 characters)"
 
 
 @pytest.mark.parametrize("name", ["Any", "An", "Do", "Um", "Uma", "La", "Es", "To", "In", "Banco"])
@@ -155,7 +155,7 @@ def test_words_that_may_be_names_are_on_no_list(display, name):
 
     A message may be a name and nothing else.
     """
-    assert display.text(name) == shape(name)
+    assert display.shown_text(name) == shape(name)
 
 
 def test_a_result_shows_names_types_and_structure(display):
@@ -169,7 +169,7 @@ def test_a_result_shows_names_types_and_structure(display):
         "id": VALUES_OF_THE_PROFILE["code"], "document": "***.456.789-**", "name": "maria silva", "message": "aluguel", "accountType": 1,
         "type": "PHONE", "status": "DONE", "value": 1234.5, "error": None, "saldoDisponivel": 7, "maria": True,
     }  # fmt: skip
-    shown = json.loads(display.body(json.dumps({"code": 0, "data": data}).encode()))
+    shown = json.loads(display.shown_body(json.dumps({"code": 0, "data": data}).encode()))
 
     assert shown == {"code": 0, "data": {
         "id": "<code>", "document": "***.999.999-**", "name": "aaaaa aaaaa", "message": "aaaaaaa", "accountType": 1,
@@ -183,7 +183,7 @@ def test_the_reason_of_a_refusal_stays_readable(display):
     Names in it become shapes: `Maria` is `Aaaaa`.
     """
     body = {"code": "ACCOUNT_NOT_FOUND", "error": "invalid_token", "Message": "conta of Maria", "name": "Conta"}
-    shown = json.loads(display.body(json.dumps(body).encode()))
+    shown = json.loads(display.shown_body(json.dumps(body).encode()))
 
     assert shown == {**body, "Message": "conta of Aaaaa", "name": "Aaaaa"}
 
@@ -209,7 +209,7 @@ def test_status_and_type_show_one_word_in_capitals(display, member, value, shown
     """
     body = json.dumps({"data": {member: value}}).encode()
 
-    shown_body = json.loads(display.body(body))
+    shown_body = json.loads(display.shown_body(body))
 
     assert shown_body == {"data": {member: shown}}
 
@@ -218,7 +218,7 @@ def test_a_body_keeps_its_layout(display):
     """A shown body keeps its layout and its faults: a byte order mark, a repeated name, and an object that is not closed."""
     body = b'\xef\xbb\xbf{"success": 123456,\n "code": 0, "code": "000000"'
 
-    shown = display.body(body)
+    shown = display.shown_body(body)
 
     assert shown == '\\ufeff{"success": 999999,\n "code": 0, "code": "999999"'
 
@@ -227,7 +227,7 @@ def test_of_a_body_that_is_no_json_only_ordinary_words_are_shown(display):
     """A body that is not JSON may be a table of people, so a report shows only ordinary words of it."""
     table = b"name;balance\nmaria;10\nthe account is blocked"
 
-    shown = display.body(table)
+    shown = display.shown_body(table)
 
     assert shown == "name;balance\naaaaa;99\nthe account is blocked"
 
@@ -236,7 +236,7 @@ def test_a_large_body_is_cut(display):
     """Of a large body only the first MOST_BYTES_SHOWN bytes are shown, and the size of the whole body."""
     large_body = b'{"x": "' + b'"a":' * MOST_BYTES_SHOWN
 
-    shown = display.body(large_body, "application/json")
+    shown = display.shown_body(large_body, "application/json")
 
     assert shown.endswith(f"… ({len(large_body)} bytes in all)")
     assert len(shown) < MOST_BYTES_SHOWN + 100
@@ -250,7 +250,7 @@ def test_a_personal_member_is_its_shape(display):
     """
     people = [{name.upper(): {"x": "maria silva"}, f"_{name}": ["rua"]} for name in personal_fields()]
 
-    shown_bodies = [display.body(json.dumps({"data": [person]}).encode()) for person in people]
+    shown_bodies = [display.shown_body(json.dumps({"data": [person]}).encode()) for person in people]
     bodies_with_values = [text for text in shown_bodies if "maria" in text or "rua" in text]
 
     assert bodies_with_values == []
@@ -276,7 +276,7 @@ def test_only_well_known_headers_are_shown(display, name, value, shown):
 
     `Set-Cookie` is not on the list of well-known headers, so it is left out.
     """
-    shown_headers = display.headers(((name, value), ("Set-Cookie", "sid=1")))
+    shown_headers = display.shown_headers(((name, value), ("Set-Cookie", "sid=1")))
 
     assert shown_headers == ((name, shown),)
 
@@ -285,14 +285,14 @@ def test_a_member_that_is_called_like_a_known_value_is_not_named():
     """If a field of an answer has an account of the profile as its name, a report writes `*` in the path of the field."""
     display = Display(Secrets({"account": ["pendingBalance"]}))
 
-    assert display.pointer("/data/0/pendingBalance") == "/data/0/*"
+    assert display.shown_pointer("/data/0/pendingBalance") == "/data/0/*"
 
 
 def test_a_known_value_in_a_well_known_header_is_a_placeholder():
     """If the value of a well-known header is an account of the profile, a report shows a placeholder."""
     display = Display(Secrets({"account": ["0001", "1234567"]}))
 
-    assert display.headers((("Age", "1234567"),)) == (("Age", "<account 2>"),)
+    assert display.shown_headers((("Age", "1234567"),)) == (("Age", "<account 2>"),)
 
 
 def test_a_body_is_shown_anew_once_another_value_is_known():
@@ -302,7 +302,7 @@ def test_a_body_is_shown_anew_once_another_value_is_known():
     The shown form of a body is kept, so that it is made once. It must not be used after another value became known.
     """
     secrets = Secrets({})
-    show_body = Display(secrets).body
+    show_body = Display(secrets).shown_body
     body = b'{"code": 4711}'
     shown_before = show_body(body)
     secrets.learn("code", "4711")
@@ -339,7 +339,7 @@ def test_no_body_raises(content_type, display):
     bodies = [draw.randbytes(draw.randrange(200)) for _ in range(100)]
     bodies += [bytes(draw.choices(b'{}[]":,\\ntu0\xc3\xff\0', k=30)) for _ in range(100)]
 
-    shown = "".join(display.body(body, content_type) for body in bodies)
+    shown = "".join(display.shown_body(body, content_type) for body in bodies)
     control_characters = [sign for sign in shown if sign < " " and sign != "\n"]
 
     assert control_characters == []
@@ -392,7 +392,7 @@ def test_no_word_of_an_answer_is_shown_that_is_not_allowed(display, value, codin
     The test draws names and values at random, with names of people among them, and also cuts the JSON short.
     """
     body = json.dumps(value, ensure_ascii=is_ascii).encode(coding, "replace")
-    shown = display.body(body[: len(body) - cut], "application/json")
+    shown = display.shown_body(body[: len(body) - cut], "application/json")
 
     forbidden_words = [word for word in forbidden_words_in(shown) if not may_be_shown(word)]
 
@@ -406,8 +406,8 @@ def test_only_listed_words_of_a_text_are_shown(display, text):
 
     The test draws texts at random, with names of people among the words.
     """
-    shown_message = display.text(text)
-    shown_page = display.body(f"<p>{text}</p>".encode(), "text/html")
+    shown_message = display.shown_text(text)
+    shown_page = display.shown_body(f"<p>{text}</p>".encode(), "text/html")
 
     assert forbidden_words_in(shown_message, WORD_OR_ESCAPE_IN_PLAIN_TEXT) == set()
     assert forbidden_words_in(shown_page, WORD_OR_ESCAPE_IN_PLAIN_TEXT) == set()
@@ -420,7 +420,7 @@ def test_no_word_of_a_header_is_shown_that_is_not_listed(display, name, value):
 
     The test draws the values of headers at random, with names of people among the words.
     """
-    ((shown_name, shown),) = display.headers(((name, value), ("X-Person", value)))
+    ((shown_name, shown),) = display.shown_headers(((name, value), ("X-Person", value)))
 
     assert shown_name == name
     assert forbidden_words_in(shown, WORD_OR_ESCAPE_IN_PLAIN_TEXT) == set()
