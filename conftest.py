@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from reports.recorded.reading import tally_of_all
+from reports.recorded.reading import counts_of_files
 from reports.recorded.recorded_run import fill_run
 from tests.harness.finishing import close_record, end_sending, keep_exchanges
 from tests.harness.judging import DeviationError, Untested
@@ -212,15 +212,15 @@ class ConformanceRun:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Send all requests of the run. Then pytest runs the tests, which judge the answers, because None is returned.
 
-        With --recorded, files of recorded traffic are judged instead, perhaps on several machines. `tally` has the
+        With --recorded, files of recorded traffic are judged instead, perhaps on several machines. `counts` has the
         number of answers that meet each requirement, and of those that deviate. True tells pytest that no test is to
         run.
         """
         if self._suite_session is None:  # with --recorded
             # `--scheduler` is the address of a Dask cluster, whose machines share the files. None: this machine alone.
             dask_scheduler = session.config.getoption("scheduler")
-            tally = tally_of_all(self._parts.files, self.run.profile, dask_scheduler)
-            fill_run(self.run, tally)
+            counts = counts_of_files(self._parts.files, self.run.profile, dask_scheduler)
+            fill_run(self.run, counts)
             return True
         is_every_test_collected = session.testsfailed == 0
         if session.items and is_every_test_collected:

@@ -1,7 +1,7 @@
 """Exchange of an entry of a HAR 1.2 file, as browsers, mitmproxy, Playwright, Charles and converters write it.
 
 - A recording does not say whether a token was valid. This module calls every token valid, except if the answer is an
-  HTML page, because the token may have expired then. `tally.py` corrects that later: a token is unknown until an
+  HTML page, because the token may have expired then. `counts.py` corrects that later: a token is unknown until an
   answer to it had data, such as an account.
 - A field that is not as in HAR 1.2 is ignored, and the rest of the entry is judged.
 - A part of an exchange that is not recorded may have been sent nevertheless. `missing_parts` names such parts, and what

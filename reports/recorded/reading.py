@@ -1,7 +1,7 @@
 """Files of recorded traffic, judged one by one: in this process, in several, or by the workers of a Dask cluster.
 
-The tally of a file has counts of what its entries show. It depends on the file and the profile alone, and tallies can
-be merged in any order. So another worker can judge a file again if its worker died.
+The counts of a file say how many of its entries show what. They depend on the file and the profile alone, and can be
+merged in any order. So another worker can judge a file again if its worker died.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from multiprocessing import get_context
 from typing import Any
 
 from environments.profiles.model import Profile, ProfileError
+from reports.recorded.counts import FileCounter, RecordedCounts, merged_counts
 from reports.recorded.entry import RecordedExchange, address_of, exchange_of
 from reports.recorded.har import DamagedError, entries
-from reports.recorded.tally import Tally, TallyMaker, merged_tally
 from spec.message import say
 
 
@@ -92,33 +92,35 @@ def _imported(name: str) -> Any:
         raise ProfileError(f'--recorded: {package} is not installed: pip install "pix-conformance[recorded]"') from None
 
 
-def tally_of_all(files: Sequence[str], profile: Profile, dask_scheduler: str | None = None) -> Tally:
-    """Judge all files, and return the tally of all of them: counts of what their entries show.
+def counts_of_files(files: Sequence[str], profile: Profile, dask_scheduler: str | None = None) -> RecordedCounts:
+    """Judge all files, and return for all of them how many entries show what: the merged counts.
 
     Processes on this machine judge the files. But if `dask_scheduler` is the address of a Dask cluster (several
     machines that share work), such as `tcp://10.0.0.1:8786`, the processes of that cluster do.
     """
     if len(files) == 1 and not dask_scheduler:  # one file needs no other process
-        return merged_tally(Tally(), tally_of(files[0], profile))  # this drops the keys beyond the limit
-    judge = partial(tally_of, profile=profile)  # other processes run it, and an inner function cannot be sent to them
+        counts = counts_of_file(files[0], profile)
+        return merged_counts(RecordedCounts(), counts)  # merging drops the keys beyond the limit
+    # Other processes call it. An inner function could not be sent to them.
+    judge = partial(counts_of_file, profile=profile)
     pool: Any = ProcessPoolExecutor(mp_context=get_context("spawn"))
     if dask_scheduler:
         pool = _imported("distributed").Client(dask_scheduler)
-    tally = Tally()
+    counts = RecordedCounts()
     with pool:
         # Dask tries a file again if its process fails.
         executor = pool.get_executor(retries=3) if dask_scheduler else pool
-        for tally_of_file in executor.map(judge, files):
-            tally = merged_tally(tally, tally_of_file)
-    return tally
+        for counts_of_one_file in executor.map(judge, files):
+            counts = merged_counts(counts, counts_of_one_file)
+    return counts
 
 
-def tally_of(file: str, profile: Profile) -> Tally:
-    """Judge one file, and return its tally: counts of what its entries show.
+def counts_of_file(file: str, profile: Profile) -> RecordedCounts:
+    """Judge one file, and return how many of its entries show what.
 
     If the file is damaged, the entries before the damage are counted, and the damage itself is counted as unjudged.
     """
-    maker = TallyMaker(file, profile)
+    counter = FileCounter(file, profile)
     base_url = address_of(profile.base_url)
     number = 0  # of the last entry that was read
     try:
@@ -126,15 +128,15 @@ def tally_of(file: str, profile: Profile) -> Tally:
             for number, entry in enumerate(entries(text), 1):
                 exchange = exchange_of(entry, number, base_url)
                 if isinstance(exchange, RecordedExchange):
-                    maker.judge(exchange)
+                    counter.judge(exchange)
                 else:
-                    maker.count_unjudged(exchange, number)
+                    counter.count_unjudged(exchange, number)
     except DamagedError as error:
         reason = error.args[0]
-        maker.count_unjudged(reason, number + 1)  # the entry after the last one that was read is damaged
+        counter.count_unjudged(reason, number + 1)  # the entry after the last one that was read is damaged
     except OSError as error:
-        maker.count_unjudged(say("cannot be read: {why}", why=type(error).__name__), number + 1)
-    return maker.finished()
+        counter.count_unjudged(say("cannot be read: {why}", why=type(error).__name__), number + 1)
+    return counter.finished()
 
 
 def _open_text(file: str) -> Any:

@@ -1,16 +1,16 @@
-"""The run that recorded traffic makes: its tally as results, with the exchanges that show each finding.
+"""The run that recorded traffic makes: its counts as results, with the exchanges that show each finding.
 
 The way of an entry of a file:
 
 1. `reading.py` finds the files, and has each judged, in any process.
 2. `har.py` gives the entries, one at a time.
 3. `entry.py` makes an exchange of each; `content.py` reads its bodies.
-4. `forms.py` judges the exchange by the rules of `spec/rules/`; `tally.py` counts.
-5. `fill_run` makes results, evidence and notes of the tally. From here on it is a run like any other.
+4. `forms.py` judges the exchange by the rules of `spec/rules/`; `counts.py` counts.
+5. `fill_run` makes results, evidence and notes of the counts. From here on it is a run like any other.
 
 | word | meaning |
 |---|---|
-| tally | counts of what all entries show, and a few examples of each deviation |
+| counts | how many entries show what, and a few examples of each deviation |
 | example | an entry that a person may look up, because it shows a deviation or was not judged |
 | unjudged | not judged, or judged only in part, because something is not recorded |
 """
@@ -25,18 +25,18 @@ from itertools import chain
 from math import isfinite
 
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
-from reports.recorded.entry import JUDGED_IN_PART, NO_FAULT_OF_RECORDING
-from reports.recorded.tally import (
+from reports.recorded.counts import (
     BROKEN,
     DEVIATION,
     EXCHANGES,
     HELD,
     UNJUDGED,
+    CountKey,
+    RecordedCounts,
     RecordedExample,
     ShownDeviation,
-    Tally,
-    TallyKey,
 )
+from reports.recorded.entry import JUDGED_IN_PART, NO_FAULT_OF_RECORDING
 from reports.result.grants import Grants
 from reports.result.run import Note, NoteKind, Recording, Run
 from reports.result.verdicts import RequirementResult, Verdict, most_severe, verdict_on_deviation
@@ -65,21 +65,21 @@ def recorded_profile(profile: Profile) -> Profile:
     return replace(profile, name=f"{profile.name}-recorded", redirection_note=None)
 
 
-def fill_run(run: Run, tally: Tally) -> None:
-    """Add the results, exchanges and notes that follow from a tally to a run that sent no requests.
+def fill_run(run: Run, counts: RecordedCounts) -> None:
+    """Add the results, exchanges and notes that follow from recorded traffic to a run that sent no requests.
 
-    A tally has counts of what the recorded entries show. After this, the run is reported like any other.
+    `counts` says how many recorded entries show what. After this, the run is reported like any other.
     """
     # The requirement that an endpoint exists is met by a success. So these are the operations that succeeded.
-    run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
-    for key, examples in tally.keys_with_examples(UNJUDGED):
-        run.notes.append(_note_on_unjudged_entries(key, examples[0], tally))
-    run.recorded = Recording(_recording_in_words(tally), _why_not_all_was_judged(tally), _has_a_success(tally))
-    findings = _findings_with_exchanges(run, tally)
+    run.grants = Grants(granted={name for name in operations() if counts.times[HELD, f"{name}.exists"]})
+    for key, examples in counts.keys_with_examples(UNJUDGED):
+        run.notes.append(_note_on_unjudged_entries(key, examples[0], counts))
+    run.recorded = Recording(_recording_in_words(counts), _why_not_all_was_judged(counts), _has_a_success(counts))
+    findings = _findings_with_exchanges(run, counts)
     for id in requirements():
-        if not _number_of_judged_answers(tally, id):
+        if not _number_of_judged_answers(counts, id):
             continue
-        was_met = tally.times[HELD, id] > 0
+        was_met = counts.times[HELD, id] > 0
         one_answer_is_enough = id.endswith(_ENDINGS_OF_IDS_THAT_ONE_ANSWER_MEETS)
         findings_of_result = tuple(findings[id])
         if was_met and one_answer_is_enough:  # then answers that deviate are no fault
@@ -87,21 +87,22 @@ def fill_run(run: Run, tally: Tally) -> None:
         run.results.append(_result_of_requirement(id, findings_of_result, run.profile.fail_on))
 
 
-def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Finding]]:
+def _findings_with_exchanges(run: Run, counts: RecordedCounts) -> defaultdict[str, list[Finding]]:
     """The deviations that recorded traffic shows, by requirement id. The requests that show them are added to the run.
 
-    A tally has the counts of the recorded traffic, with up to three examples of each deviation.
+    `counts` has the numbers of all recorded traffic, with up to three examples of each deviation.
     """
     findings: defaultdict[str, list[Finding]] = defaultdict(list)
     numbers = _ExchangeNumbers()
-    for key, examples in tally.keys_with_examples(DEVIATION):
+    for key, examples in counts.keys_with_examples(DEVIATION):
         requirement_id = key[1]  # a key is "deviation", the requirement id, and what kind of deviation
         cited_numbers = []  # of the exchanges that the report shows for this finding
         for example in examples:
             number = numbers.of(example)
             cited_numbers.append(number)
             run.exchanges[number] = replace(_deviation_of(example).exchange, number=number)
-        finding = _finding_in_recording(examples[0], tally.times[key], _number_of_judged_answers(tally, requirement_id))
+        number_of_judged = _number_of_judged_answers(counts, requirement_id)
+        finding = _finding_in_recording(examples[0], counts.times[key], number_of_judged)
         findings[requirement_id].append(replace(finding, exchanges=tuple(cited_numbers)))
     return findings
 
@@ -122,14 +123,14 @@ class _ExchangeNumbers:
         return self._by_entry.setdefault((example.file, example.entry), next_number)
 
 
-def _has_a_success(tally: Tally) -> bool:
+def _has_a_success(counts: RecordedCounts) -> bool:
     """True if at least one recorded answer was judged as a success.
 
     An answer that is no success is judged only for the robustness requirements. So if an answer was judged for any
-    other requirement, it was a success. `tally` has the number of judged answers for each requirement.
+    other requirement, it was a success. `counts` has the number of judged answers for each requirement.
     """
     for requirement in requirements().values():
-        if requirement.level != "robustness" and _number_of_judged_answers(tally, requirement.id) > 0:
+        if requirement.level != "robustness" and _number_of_judged_answers(counts, requirement.id) > 0:
             return True
     return False
 
@@ -172,15 +173,15 @@ def _deviation_of(example: RecordedExample) -> ShownDeviation:
     return example.deviation
 
 
-def _note_on_unjudged_entries(key: TallyKey, first: RecordedExample, tally: Tally) -> Note:
+def _note_on_unjudged_entries(key: CountKey, first: RecordedExample, counts: RecordedCounts) -> Note:
     """A note on the entries that were not judged, or only in part, for the same reason.
 
-    It says how many they are, and where the first one is. `tally` has their number, under `key`. If the recording
+    It says how many they are, and where the first one is. `counts` has their number, under `key`. If the recording
     itself is at fault, such as a file without its end, the note is an alert (NoteKind.WRONG_SET_UP), because a person
     must repair that. Other reasons, such as a request to another address, are no fault.
     """
     why = first.why_unjudged
-    parameters = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}
+    parameters = {"why": why, "times": f"{counts.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}
     line = say("not judged, {why}: {times}, first at entry {number} of {file}", **parameters)
     if why in JUDGED_IN_PART:
         line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **parameters)
@@ -188,24 +189,24 @@ def _note_on_unjudged_entries(key: TallyKey, first: RecordedExample, tally: Tall
     return Note(NoteKind.WRONG_SET_UP if is_fault_of_recording else NoteKind.REQUESTS_LEFT_OUT, line)
 
 
-def _why_not_all_was_judged(tally: Tally) -> Text:
+def _why_not_all_was_judged(counts: RecordedCounts) -> Text:
     """Why the run is incomplete: a part of the recording is damaged and could not be judged. Empty if no part is.
 
-    Entries that were left out for other reasons, such as another address, are no fault of the recording. `tally` has
+    Entries that were left out for other reasons, such as another address, are no fault of the recording. `counts` has
     examples of the entries that were not judged, by their reason.
     """
     # All examples of a key have the same reason, so the first one is enough.
-    reasons = [examples[0].why_unjudged for _, examples in tally.keys_with_examples(UNJUDGED)]
+    reasons = [examples[0].why_unjudged for _, examples in counts.keys_with_examples(UNJUDGED)]
     is_damaged = any(reason not in NO_FAULT_OF_RECORDING for reason in reasons)
     return say("not all of the recording could be judged") if is_damaged else ""
 
 
-def _number_of_judged_answers(tally: Tally, id: str) -> int:
+def _number_of_judged_answers(counts: RecordedCounts, id: str) -> int:
     """Number of recorded answers that show whether a requirement is met: those that meet it and those that do not.
 
-    `tally` counts both of them.
+    `counts` has both numbers.
     """
-    return tally.times[HELD, id] + tally.times[BROKEN, id]
+    return counts.times[HELD, id] + counts.times[BROKEN, id]
 
 
 def _moment_of(timestamp: float) -> Date | str:
@@ -216,17 +217,17 @@ def _moment_of(timestamp: float) -> Date | str:
     return Date(published_moment(datetime.fromtimestamp(timestamp, UTC))) if isfinite(timestamp) else "?"
 
 
-def _recording_in_words(tally: Tally) -> Text:
+def _recording_in_words(counts: RecordedCounts) -> Text:
     """A line for the report that says what was judged: how many recorded requests with answers, and from when to when.
 
-    The tally has the counts of all recorded traffic.
+    `counts` has the numbers of all recorded traffic.
     """
-    number = tally.times[EXCHANGES]
+    number = counts.times[EXCHANGES]
     return say_many(
         "judged from recorded traffic: {count} exchange, from {since} to {until}",
         "judged from recorded traffic: {count} exchanges, from {since} to {until}",
         n=number,
         count=f"{number:,}",
-        since=_moment_of(tally.since),
-        until=_moment_of(tally.until),
+        since=_moment_of(counts.since),
+        until=_moment_of(counts.until),
     )

@@ -42,8 +42,8 @@ CODE_THAT_JUDGES = f"""
 import sys
 from dataclasses import replace
 from environments.profiles.loading import load
-from reports.recorded.reading import tally_of
-tally_of(sys.argv[1], replace(load("sandbox"), base_url="{BASE}"))
+from reports.recorded.reading import counts_of_file
+counts_of_file(sys.argv[1], replace(load("sandbox"), base_url="{BASE}"))
 """
 """A Python program that judges the recorded traffic in the file that its argument names."""
 MAKE_TABLES_OF_UNICODE = """

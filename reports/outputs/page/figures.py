@@ -1,4 +1,4 @@
-"""Figures on the page: the two tiles, the requirements by heading with their tallies, and the requests over time.
+"""Figures on the page: the two tiles, the number of verdicts under each heading, and the requests over time.
 
 A tile is a coloured box at the top of the page with a verdict and a text. A lane is the horizontal strip of one
 operation in the picture of the requests over time, and a stroke is the short vertical line of one request in a lane.
@@ -102,7 +102,7 @@ class Chapter:
 
     heading: str
     rows: list[ReportedRequirement]
-    tally: list[tuple[Verdict, Text]]  # for each verdict and level a number in words: `12 documented pass`
+    numbers_in_words: list[tuple[Verdict, Text]]  # for each verdict and level a number in words: `12 documented pass`
 
 
 def chapters(entries: Iterable[ReportedRequirement]) -> list[Chapter]:

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.recorded.content import body_of_request, body_of_response
+from reports.recorded.counts import FileCounter
 from reports.recorded.entry import RecordedExchange, exchange_of
-from reports.recorded.tally import TallyMaker
 from reports.result.run_verdict import result_of_run
 from spec.message import Message
 from tests.selftest.exchanges import EXECUTION_RESULT
@@ -560,9 +560,9 @@ PLACES = [
 ]
 
 
-def tally_of_exchanges(*exchanges):
+def counts_of_exchanges(*exchanges):
     """The result of a recording with these exchanges, after they were judged."""
-    maker = TallyMaker("traffic.har", PROFILE)
+    maker = FileCounter("traffic.har", PROFILE)
     for exchange in exchanges:
         maker.judge(exchange)
     return maker.finished()
@@ -578,10 +578,10 @@ def test_no_value_in_an_entry_ends_a_run(place, value):
     """
     exchange_or_reason = exchange_of(entry_with(place, value), 1, BASE)
     is_read = isinstance(exchange_or_reason, RecordedExchange)
-    tally = tally_of_exchanges(*([exchange_or_reason] if is_read else []))
+    counts = counts_of_exchanges(*([exchange_or_reason] if is_read else []))
 
     assert is_read or isinstance(exchange_or_reason, Message)
-    assert number_of_exchanges(tally) == int(is_read)
+    assert number_of_exchanges(counts) == int(is_read)
 
 
 # -- the command line -------------------------------------------------------------------------------------------------

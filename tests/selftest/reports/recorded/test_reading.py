@@ -14,10 +14,10 @@ import pytest
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from reports.outputs.conformance_json import document_of
+from reports.recorded.counts import EXCHANGES, UNJUDGED, RecordedCounts, merged_counts
 from reports.recorded.entry import exchange_of
-from reports.recorded.reading import judge_files, tally_of
+from reports.recorded.reading import counts_of_file, judge_files
 from reports.recorded.recorded_run import fill_run
-from reports.recorded.tally import EXCHANGES, UNJUDGED, Tally, merged_tally
 from reports.result.run import Recording, Run
 from reports.result.run_verdict import result_of_run
 from tests.selftest.exchanges import EXECUTION_RESULT, REGISTRATION_RESULT
@@ -79,17 +79,17 @@ def har(folder, *entries, name="traffic.har"):
     return file
 
 
-def run_of_tally(tally):
-    """The run that a tally makes."""
+def run_of_counts(counts):
+    """The run that these counts of recorded traffic make."""
     run = Run(PROFILE, BASE, recorded=Recording())
-    fill_run(run, tally)
+    fill_run(run, counts)
     run.close()
     return run
 
 
 def run_of_entries(folder, *entries):
     """The run of a HAR file with these entries."""
-    return run_of_tally(merged_tally(tally_of(str(har(folder, *entries)), PROFILE), Tally()))
+    return run_of_counts(merged_counts(counts_of_file(str(har(folder, *entries)), PROFILE), RecordedCounts()))
 
 
 def entry_with(place, value):
@@ -228,15 +228,15 @@ def test_an_entry_that_is_not_judged_has_a_note(reason, verdict, tmp_path):
     assert result.verdict == verdict
 
 
-def only_unjudged_entry(tally):
+def only_unjudged_entry(counts):
     """The only entry of a recording that was not judged, with its number and the reason."""
-    [(_, [example])] = tally.keys_with_examples(UNJUDGED)
+    [(_, [example])] = counts.keys_with_examples(UNJUDGED)
     return example
 
 
-def number_of_exchanges(tally):
+def number_of_exchanges(counts):
     """The number of exchanges that were judged."""
-    return tally.times[EXCHANGES]
+    return counts.times[EXCHANGES]
 
 
 INTACT_FILE = json.dumps({"log": {"entries": [entry(), entry()]}})
@@ -255,17 +255,17 @@ DAMAGED_FILES = {
 def test_a_damaged_file_is_judged_as_far_as_it_can_be_read(damage, tmp_path):
     """The entries of a damaged file are judged up to the damage, and a note has the reason and the number of the entry.
 
-    The tally counts what was judged in a file.
+    The counts say what was judged in a file.
     """
     text, reason, number_of_damaged_entry = DAMAGED_FILES[damage]
     file = tmp_path / "damaged.har"
     file.write_text(text)
 
-    tally = tally_of(str(file), PROFILE)
-    unjudged_entry = only_unjudged_entry(tally)
+    counts = counts_of_file(str(file), PROFILE)
+    unjudged_entry = only_unjudged_entry(counts)
 
     assert (str(unjudged_entry.why_unjudged), unjudged_entry.entry) == (reason, number_of_damaged_entry)
-    assert number_of_exchanges(tally) == number_of_damaged_entry - 1
+    assert number_of_exchanges(counts) == number_of_damaged_entry - 1
 
 
 # -- rare faults ---------------------------------------------------------------------------------------------------
@@ -310,8 +310,8 @@ def recorded_entries(service, environment="sandbox"):
 
 def failing_and_warning(folder, entries):
     """The ids of the requirements that fail, and of those that warn, in a run of these recorded entries."""
-    tally = tally_of(str(har(folder, *entries)), replace(PROFILE, base_url="http://127.0.0.1"))
-    results = result_of_run(run_of_tally(tally)).results
+    counts = counts_of_file(str(har(folder, *entries)), replace(PROFILE, base_url="http://127.0.0.1"))
+    results = result_of_run(run_of_counts(counts)).results
     failing = {requirement.id for requirement, result in results if result.verdict == "fail"}
     warning = {requirement.id for requirement, result in results if result.verdict == "warn"}
     return [failing, warning]
@@ -474,7 +474,7 @@ def test_a_cluster_of_workers_gives_the_same_result(tmp_path):
     """If the workers of a Dask cluster judge the recorded files, the result is the same as without a cluster."""
     import distributed  # only this test needs the cluster, and the import takes a second
 
-    from reports.recorded.reading import files_of, tally_of_all
+    from reports.recorded.reading import counts_of_files, files_of
 
     for name in ("one.har", "other.har"):
         har(tmp_path, entry(), execution_without_digit(), name=name)
@@ -482,7 +482,7 @@ def test_a_cluster_of_workers_gives_the_same_result(tmp_path):
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
     ) as cluster:
-        tally_of_cluster = tally_of_all(files, PROFILE, cluster.scheduler_address)
-    tally_of_this_process = reduce(merged_tally, (tally_of(file, PROFILE) for file in files), Tally())
+        counts_of_cluster = counts_of_files(files, PROFILE, cluster.scheduler_address)
+    counts_of_this_process = reduce(merged_counts, (counts_of_file(file, PROFILE) for file in files), RecordedCounts())
 
-    assert tally_of_cluster == tally_of_this_process
+    assert counts_of_cluster == counts_of_this_process

@@ -1,7 +1,7 @@
 """Verdicts of a run of recorded traffic, from the numbers of exchanges that conform and that deviate."""
 
+from reports.recorded.counts import BROKEN, DEVIATION, EXCHANGES, HELD, RecordedCounts, RecordedExample, ShownDeviation
 from reports.recorded.recorded_run import fill_run
-from reports.recorded.tally import BROKEN, DEVIATION, EXCHANGES, HELD, RecordedExample, ShownDeviation, Tally
 from reports.result.run import Run
 from reports.result.verdicts import Verdict
 from spec.findings import finding
@@ -14,20 +14,20 @@ EXISTS = "listAccounts.exists"
 def verdict_of(requirement_id, code, *, held, broken):
     """The verdict on a requirement if `held` recorded exchanges conform and `broken` others do not.
 
-    Those that do not conform have a finding with this code, such as "missing". `times` of a tally says how many times
+    Those that do not conform have a finding with this code, such as "missing". `times` of the counts says how many times
     something was counted. The first part of its key says what: HELD and BROKEN are the numbers of exchanges that conform
     and that deviate, DEVIATION is the number with one finding.
     """
-    tally = Tally()
-    tally.times[EXCHANGES] = held + broken
-    tally.times[HELD, requirement_id] = held
-    tally.times[BROKEN, requirement_id] = broken
+    counts = RecordedCounts()
+    counts.times[EXCHANGES] = held + broken
+    counts.times[HELD, requirement_id] = held
+    counts.times[BROKEN, requirement_id] = broken
     deviation = (DEVIATION, requirement_id, code)
-    tally.times[deviation] = broken
+    counts.times[deviation] = broken
     shown_deviation = ShownDeviation(finding(code, status=404), exchange(1))
-    tally.examples[deviation] = [RecordedExample("traffic.har", 1, deviation=shown_deviation)]
+    counts.examples[deviation] = [RecordedExample("traffic.har", 1, deviation=shown_deviation)]
     run = Run(SANDBOX_PROFILE, "http://bank.example")
-    fill_run(run, tally)
+    fill_run(run, counts)
     verdict_by_id = {result.id: result.verdict for result in run.results}
     return verdict_by_id[requirement_id]
 

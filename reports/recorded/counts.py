@@ -1,10 +1,10 @@
-"""Tally of recorded traffic: how many exchanges hold or break each requirement, and the first that show each finding.
+"""Counts of recorded traffic: how many exchanges meet or break each requirement, and the first that show a deviation.
 
-A tally counts entries of HAR files by keys (no PIX keys). The first part of a key says what is counted: HELD, BROKEN,
+Entries of HAR files are counted by keys (no PIX keys). The first part of a key says what is counted: HELD, BROKEN,
 DEVIATION, UNJUDGED or EXCHANGES. Its other parts say for what, such as a requirement. An example is an entry that a
 person may look up, because it shows a deviation or was not judged as a whole.
 
-Tallies of parts of the traffic merge in any order. A tally does not grow with the traffic: it has counts, and of each
+Counts of parts of the traffic merge in any order. They do not grow with the traffic: there are numbers, and of each
 key only the first few examples, without secret and personal values.
 """
 
@@ -33,7 +33,7 @@ from spec.json_text import leaves_of, read_json
 from spec.message import Message, Text
 from spec.requirements import requirements
 
-TallyKey = tuple[str, ...]
+CountKey = tuple[str, ...]
 """What is counted (HELD, BROKEN, …), and for what, such as a requirement id."""
 EXCHANGES = ("exchanges",)
 """Key of the number of exchanges that were judged."""
@@ -75,15 +75,15 @@ class RecordedExample(NamedTuple):
 
 
 @dataclass
-class Tally:
+class RecordedCounts:
     """Counts and first examples of a part of the traffic."""
 
-    times: Counter[TallyKey] = field(default_factory=Counter)
-    examples: dict[TallyKey, list[RecordedExample]] = field(default_factory=dict)
+    times: Counter[CountKey] = field(default_factory=Counter)
+    examples: dict[CountKey, list[RecordedExample]] = field(default_factory=dict)
     since: float = inf  # first moment of the traffic, in seconds since 1970; infinite if no entry has a moment
     until: float = -inf  # last moment of the traffic
 
-    def keys_with_examples(self, first_part: str) -> list[tuple[TallyKey, list[RecordedExample]]]:
+    def keys_with_examples(self, first_part: str) -> list[tuple[CountKey, list[RecordedExample]]]:
         """What was counted under keys with this first part, such as UNJUDGED: each key, with its first examples.
 
         A key says what is counted, such as ("unjudged", "traffic.har", "without a response"). An example is an entry
@@ -95,12 +95,12 @@ class Tally:
         return [(key, self.examples[key]) for key in most_frequent_first]
 
 
-def merged_tally(part_a: Tally, part_b: Tally) -> Tally:
-    """One tally made of the tallies of two parts of the traffic, such as of two files.
+def merged_counts(part_a: RecordedCounts, part_b: RecordedCounts) -> RecordedCounts:
+    """The counts of two parts of the traffic, such as of two files, merged into one object.
 
-    A tally has counts by keys, such as ("deviation", "executePix.json", "json", …). It must not grow with the traffic.
-    So if a requirement or a file has more than 20 keys, only the first 20 in the order of their texts are kept. This
-    order does not depend on the order in which parts are merged.
+    There is a number for each key, such as ("deviation", "executePix.json", "json", …). If a requirement or a file has
+    more than 20 keys, only the first 20 in the order of their texts are kept, so that the counts do not grow with the
+    traffic. This order does not depend on the order in which parts are merged.
     """
     examples = {}
     for key in {*part_a.examples, *part_b.examples}:
@@ -109,16 +109,16 @@ def merged_tally(part_a: Tally, part_b: Tally) -> Tally:
     for key in examples.keys() - _kept_keys(examples):
         del times[key]
         del examples[key]
-    return Tally(times, examples, min(part_a.since, part_b.since), max(part_a.until, part_b.until))
+    return RecordedCounts(times, examples, min(part_a.since, part_b.since), max(part_a.until, part_b.until))
 
 
-def _kept_keys(keys: Iterable[TallyKey]) -> set[TallyKey]:
-    """The keys that a tally keeps: at most 20 for each requirement, and for each file with entries without a judgement.
+def _kept_keys(keys: Iterable[CountKey]) -> set[CountKey]:
+    """The keys whose counts are kept: at most 20 for each requirement, and for each file with unjudged entries.
 
-    A tally counts recorded requests under keys: ("deviation", requirement id, …) or ("unjudged", file, reason). The
+    Recorded requests are counted under keys: ("deviation", requirement id, …) or ("unjudged", file, reason). The
     first 20 in the order of their texts are kept, so that the choice does not depend on the order of the traffic.
     """
-    kept_keys: set[TallyKey] = set()
+    kept_keys: set[CountKey] = set()
     groups = grouped(keys, lambda key: key[:2])  # what is counted, and the requirement or the file
     for group in groups.values():
         kept_keys.update(nsmallest(_MOST_KEYS, group))
@@ -130,18 +130,18 @@ def _first_examples(examples: list[RecordedExample]) -> list[RecordedExample]:
     return nsmallest(_MOST_EXAMPLES, examples, key=lambda example: (example.file, example.entry))
 
 
-class TallyMaker:
-    """Makes the tally of one file: it is given entry after entry, and judges each."""
+class FileCounter:
+    """Makes the counts of one file: it is given entry after entry, and judges each."""
 
     def __init__(self, file: str, profile: Profile) -> None:
         """Start without counts. `file` is the path, and `profile` has the settings of the service that was recorded."""
-        self.tally = Tally()
+        self.counts = RecordedCounts()
         self._file = file
         self._profile = profile
         self._forms = Forms()
         self._granted_tokens = set[int]()  # hashes of tokens that were granted something so far
 
-    def finished(self) -> Tally:
+    def finished(self) -> RecordedCounts:
         """Complete the counts after the last entry of the file, and return them. It must be called only once.
 
         It adds how often each requirement was met. `Forms`, which judges the entries, has counted that: `held` has the
@@ -149,8 +149,8 @@ class TallyMaker:
         """
         for ids, times in self._forms.held.items():
             for id in ids:
-                self.tally.times[HELD, id] += times
-        return self.tally
+                self.counts.times[HELD, id] += times
+        return self.counts
 
     def count_unjudged(self, why: Text, number: int) -> None:
         """Count an entry that is not judged, or only in part. `number` is its number in the file, `why` the reason.
@@ -163,41 +163,41 @@ class TallyMaker:
         key = (UNJUDGED, file, str(why))
         self._count(key)
         if self._needs_example(key):
-            self.tally.examples[key].append(RecordedExample(self._file, number, why_unjudged=why))
+            self.counts.examples[key].append(RecordedExample(self._file, number, why_unjudged=why))
 
     def judge(self, exchange: RecordedExchange) -> None:
         """Judge a recorded request with its response, and count its deviations and the parts that are not recorded.
 
-        The tally (the counts and examples) is cut now and then, so that it does not grow with the traffic.
+        Now and then keys beyond a limit are dropped from the counts, so that these do not grow with the traffic.
         """
         most_keys_of_all = _MOST_KEYS * len(requirements())
-        if len(self.tally.examples) > most_keys_of_all:
-            self.tally = merged_tally(self.tally, Tally())  # this drops the keys beyond the limit
+        if len(self.counts.examples) > most_keys_of_all:
+            self.counts = merged_counts(self.counts, RecordedCounts())  # this drops the keys beyond the limit
         response = exchange.response
         assert response is not None
         exchange = self._unknown_unless_token_was_valid(exchange, response)
-        self.tally.times[EXCHANGES] += 1
+        self.counts.times[EXCHANGES] += 1
         if response.cut:
             self.count_unjudged(NO_BODY, exchange.number)
         for missing_part in exchange.missing_parts:
             self.count_unjudged(missing_part, exchange.number)
         if exchange.started:
-            self.tally.since = min(self.tally.since, exchange.started)
-            self.tally.until = max(self.tally.until, exchange.started)
+            self.counts.since = min(self.counts.since, exchange.started)
+            self.counts.until = max(self.counts.until, exchange.started)
         for id, findings in self._forms.deviations(exchange, response):
-            self.tally.times[BROKEN, id] += 1
+            self.counts.times[BROKEN, id] += 1
             for finding in findings:
                 self._count_deviation(_key_of_deviation(id, finding), finding, exchange, response)
 
-    def _count_deviation(self, key: TallyKey, finding: Finding, exchange: Exchange, response: Response) -> None:
+    def _count_deviation(self, key: CountKey, finding: Finding, exchange: Exchange, response: Response) -> None:
         """Count a deviation, and keep the request with its answer as an example if fewer than three are kept.
 
-        The tally counts deviations by `key`: deviations with the same key are shown as one in a report.
+        Deviations are counted by `key`: those with the same key are shown as one in a report.
         """
         self._count(key)
         if self._needs_example(key):  # checked first, because redacting an exchange for a report takes time
             shown_deviation = self._shown_deviation(finding, exchange, response)
-            self.tally.examples[key].append(RecordedExample(self._file, exchange.number, deviation=shown_deviation))
+            self.counts.examples[key].append(RecordedExample(self._file, exchange.number, deviation=shown_deviation))
 
     def _unknown_unless_token_was_valid(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
         """The exchange itself if its token was valid; else a copy whose credential is "unknown".
@@ -217,17 +217,17 @@ class TallyMaker:
             return replace(exchange, credential=UNKNOWN, valid=False)
         return exchange
 
-    def _count(self, key: TallyKey) -> None:
+    def _count(self, key: CountKey) -> None:
         """Add 1 to the count of a key, such as ("unjudged", file, reason). A new key gets an empty list of examples.
 
         An example is an entry of the file that a person may look up.
         """
-        self.tally.times[key] += 1
-        self.tally.examples.setdefault(key, [])
+        self.counts.times[key] += 1
+        self.counts.examples.setdefault(key, [])
 
-    def _needs_example(self, key: TallyKey) -> bool:
+    def _needs_example(self, key: CountKey) -> bool:
         """True if fewer than three examples of what a key counts are kept, because the HTML report links to three."""
-        return len(self.tally.examples[key]) < _MOST_EXAMPLES
+        return len(self.counts.examples[key]) < _MOST_EXAMPLES
 
     def _shown_deviation(self, finding: Finding, exchange: Exchange, response: Response) -> ShownDeviation:
         """A deviation and its exchange, redacted so that a report may show them.
@@ -244,12 +244,13 @@ class TallyMaker:
             body=display.shown_body(exchange.request.body),
         )
         shown_exchange = replace(exchange_in_outline, request=request, response=shown_response(response, display))
-        # The key of the tally has the requirement. Without it, equal findings of two requirements are equal.
+        # The key under which it is counted has the requirement. Without that, equal findings of two requirements are
+        # equal.
         finding_without_requirement = replace(shown_finding(finding, display), requirement="")
         return ShownDeviation(finding_without_requirement, shown_exchange)
 
 
-def _key_of_deviation(requirement_id: str, finding: Finding) -> TallyKey:
+def _key_of_deviation(requirement_id: str, finding: Finding) -> CountKey:
     """The key under which a deviation is counted: DEVIATION, requirement, code of the finding, parameters, pointers.
 
     A report shows deviations with the same key as one. So what may differ in each answer is left out of the key: the
