@@ -69,7 +69,9 @@ def document_of(run: Run) -> RunDocument:
     """
     result = result_of_run(run)
     finished = run.finished or datetime.now(UTC)
-    granted = run.grants.granted  # operations to which at least one request with the valid token succeeded
+    # Operations that were called with the valid token, and those of them that succeeded at least once.
+    operations_called = run.answers_to_valid_token.operations_asked(result.operations)
+    succeeded = run.answers_to_valid_token.succeeded
 
     def shell_lines_of_safest(numbers: Sequence[int]) -> str:
         """Shell lines that send a request of the run again: of these exchanges the one with the least risk."""
@@ -100,9 +102,8 @@ def document_of(run: Run) -> RunDocument:
         coverage=coverage(result.results),
         # Reasons why requests were not sent, such as a limit that was reached, with the operations.
         cut=tuple(CutShort(why=why, operations=tuple(names)) for why, names in run.unsent.items()),
-        granted=tuple(sorted(granted)),
-        # Operations that were called with the valid token and never succeeded.
-        granted_nothing=tuple(name for name in run.grants.operations_asked(result.operations) if name not in granted),
+        granted=tuple(sorted(succeeded)),
+        granted_nothing=tuple(operation for operation in operations_called if operation not in succeeded),
         findings=tuple(findings_by_cause(requirements, shell_lines_of_safest)),
         requirements=tuple(requirements),
         # Behaviour that the interface document does not show: in words for people, and as data for later runs.
@@ -189,7 +190,7 @@ def _generated_traffic(run: Run) -> GeneratedTraffic:
         # them was refused.
         harmless=tuple(sorted(generated.refused.keys() & READ_OPERATIONS)),
         cut=tuple(generated.cut),
-        notes=tuple(generated.notes(run.grants.granted)),
+        notes=tuple(generated.notes(run.answers_to_valid_token.succeeded)),
     )
 
 

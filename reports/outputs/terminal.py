@@ -99,7 +99,7 @@ def _next_step(document: RunDocument, run: Run) -> str:
     causes_of_failures = [finding.cause for finding in document.findings if finding.verdict == Verdict.FAIL]
     name = name_for_commands(run.profile)
     # If the service refused every request, the token is probably wrong, and a finding is not the first thing to fix.
-    if causes_of_failures and not run.grants.refused_all:
+    if causes_of_failures and not run.answers_to_valid_token.refused_all:
         return f"pytest --environment={name} --explain={causes_of_failures[0]} says what usually fixes it"
     # --base-url replaced the embedded sandbox, whose keys and codes are not for this service: it needs a profile.
     if run.profile.redirection_note:
@@ -113,7 +113,7 @@ def _next_step(document: RunDocument, run: Run) -> str:
     limits_reached = list(texts_in_values(reasons, "setting"))
     if limits_reached and document.verdict == RunVerdict.INCOMPLETE:
         return f"raise limits.{limits_reached[0]} in {run.profile.path.name}, and run again"
-    if run.grants.refused_all:  # probably the token is wrong, and `check` tries the token
+    if run.answers_to_valid_token.refused_all:  # probably the token is wrong, and `check` tries the token
         return _NEXT[RunVerdict.UNREACHABLE].format(name=name)
     return _NEXT.get(document.verdict, "").format(name=name)
 

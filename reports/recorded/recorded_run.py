@@ -37,7 +37,7 @@ from reports.recorded.counts import (
     ShownDeviation,
 )
 from reports.recorded.entry import JUDGED_IN_PART, NO_FAULT_OF_RECORDING
-from reports.result.grants import Grants
+from reports.result.answer_counts import AnswersToValidToken
 from reports.result.run import Note, NoteKind, Recording, Run
 from reports.result.verdicts import RequirementResult, Verdict, most_severe, verdict_on_deviation
 from reports.sentences.wording import published_moment
@@ -71,7 +71,8 @@ def fill_run(run: Run, counts: RecordedCounts) -> None:
     `counts` says how many recorded entries show what. After this, the run is reported like any other.
     """
     # The requirement that an endpoint exists is met by a success. So these are the operations that succeeded.
-    run.grants = Grants(granted={name for name in operations() if counts.times[HELD, f"{name}.exists"]})
+    succeeded = {name for name in operations() if counts.times[HELD, f"{name}.exists"]}
+    run.answers_to_valid_token = AnswersToValidToken(succeeded=succeeded)
     for key, examples in counts.keys_with_examples(UNJUDGED):
         run.notes.append(_note_on_unjudged_entries(key, examples[0], counts))
     run.recorded = Recording(_recording_in_words(counts), _why_not_all_was_judged(counts), _has_a_success(counts))

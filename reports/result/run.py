@@ -19,7 +19,7 @@ from enum import StrEnum
 
 from environments.profiles.model import Profile
 from reports.observed.behaviour import Drift, Record
-from reports.result.grants import Generated, Grants
+from reports.result.answer_counts import AnswersToGeneratedRequests, AnswersToValidToken
 from reports.result.provenance import Suite, suite
 from reports.result.verdicts import RequirementResult
 from reports.sentences.wording import exchanges_in_words
@@ -37,7 +37,7 @@ class NoteKind(StrEnum):
     KEY_GONE = "a key that was there before the run is gone"
     UNREACHABLE = "the target cannot be reached"
     SUITE_FAILED = "the suite itself failed"
-    NOTHING_GRANTED = "no operation succeeded"
+    NO_OPERATION_SUCCEEDED = "no operation succeeded"
     WRONG_SET_UP = "something is wrong with the token, the codes or the journal"
     ACCOUNT_REFUSED = "an account of the profile is refused"
     NOT_CLEANED_UP = "keys that the run registered are left"
@@ -61,7 +61,7 @@ ALERTS: Mapping[NoteKind, str] = {
     NoteKind.KEY_GONE: "key-gone",
     NoteKind.UNREACHABLE: "unreachable",
     NoteKind.SUITE_FAILED: "suite-failed",
-    NoteKind.NOTHING_GRANTED: "nothing-granted",
+    NoteKind.NO_OPERATION_SUCCEEDED: "nothing-granted",
     NoteKind.WRONG_SET_UP: "set-up",
     NoteKind.ACCOUNT_REFUSED: "account",
     NoteKind.NOT_CLEANED_UP: "left",
@@ -161,8 +161,8 @@ class Run:
     selected: set[str] = field(default_factory=set)  # ids of requirements
     seed: int = 0  # of generated traffic
     examples: int = 0  # generated requests for each operation
-    generated: Generated = field(default_factory=Generated)
-    grants: Grants = field(default_factory=Grants)
+    generated: AnswersToGeneratedRequests = field(default_factory=AnswersToGeneratedRequests)
+    answers_to_valid_token: AnswersToValidToken = field(default_factory=AnswersToValidToken)
     unsent: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # operations that a limit cut short, by reason
     outages: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # those in `unsent` because of a gateway
     ended_by: Text = ""  # the limit that ended the sending, or the token that expired

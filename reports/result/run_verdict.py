@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from environments.profiles.loading import name_for_commands
 from environments.profiles.model import FAIL, Profile, today
 from reports.observed.behaviour import Behaviour, behaviour, behaviour_in_words, facts_in_words
-from reports.result.grants import NOTHING_GRANTED
+from reports.result.answer_counts import NO_OPERATION_SUCCEEDED
 from reports.result.run import Note, NoteKind, Recording, Run
 from reports.result.verdicts import (
     TESTED,
@@ -122,15 +122,15 @@ def _reasons_why_incomplete(run: Run, results: Results, share: float) -> Iterato
     if run.recorded is not None:
         yield from _reasons_why_recording_is_incomplete(run.recorded, results)
         return
-    if run.grants.refused_all:  # the service answered the valid token, but never with a success
-        yield NOTHING_GRANTED
+    if run.answers_to_valid_token.refused_all:  # the service answered the valid token, but never with a success
+        yield NO_OPERATION_SUCCEEDED
     # The journal is a file with the codes that were sent, so that no code is sent twice. Without it no code of the
     # profile is sent; and no code at all if it cannot be written.
     if run.journal_trouble:
         yield say("the journal could not be used, which stopped executions")
     if not _something_was_tested(results):
         yield NOTHING_TESTED
-    yield run.grants.why_no_basis_for_a_verdict(_operations_of(results))
+    yield run.answers_to_valid_token.why_no_basis_for_a_verdict(_operations_of(results))
     # A key that existed before the run is gone, or an account of the profile is refused.
     yield from (note.text for note in run.notes if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT_REFUSED))
     yield _number_not_exercised_in_words(run.profile, results)
@@ -230,8 +230,8 @@ def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> 
     """
     if run.unreachable:
         return say("the target cannot be reached: {why}", why=message_of(run.unreachable))
-    if run.grants.refused_all:  # the service answered the valid token, but never with a success
-        return NOTHING_GRANTED
+    if run.answers_to_valid_token.refused_all:  # the service answered the valid token, but never with a success
+        return NO_OPERATION_SUCCEEDED
     if run.ended_by:  # the limit that ended the sending, or the token that expired
         return run.ended_by
     # `outages` has the operations to which only a gateway answered for some time, by the reason in words.
@@ -304,8 +304,9 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
         yield Note(NoteKind.UNREACHABLE, joined([gone, run.end_of_target or _LOOK_AT_THE_ADDRESS]))
     yield from (Note(NoteKind.SUITE_FAILED, error) for error in run.errors)
     # If the target is unreachable, notes on operations without a success, and on limits, would only repeat that reason.
+    answers = run.answers_to_valid_token
     if not run.unreachable:
-        yield from (Note(NoteKind.NOTHING_GRANTED, text) for text in run.grants.notes(run.profile.auth))
+        yield from (Note(NoteKind.NO_OPERATION_SUCCEEDED, text) for text in answers.notes(run.profile.auth))
     if run.not_cleaned_up:
         yield Note(NoteKind.NOT_CLEANED_UP, _keys_not_cleaned_up_in_words(run))
     if run.profile.redirection_note:  # a sentence on what --base-url changed, except for the address
@@ -316,7 +317,7 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
         yield Note(NoteKind.NOTHING_TESTED, text)
     if not run.unreachable:
         yield from (Note(NoteKind.REQUESTS_LEFT_OUT, text) for text in _unsent_requests_in_words(run))
-    yield from (Note(NoteKind.GENERATED_TRAFFIC, text) for text in run.generated.notes(run.grants.granted))
+    yield from (Note(NoteKind.GENERATED_TRAFFIC, text) for text in run.generated.notes(answers.succeeded))
 
 
 def _keys_not_cleaned_up_in_words(run: Run) -> Text:

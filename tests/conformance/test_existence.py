@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.result.grants import NOTHING_GRANTED
+from reports.result.answer_counts import NO_OPERATION_SUCCEEDED
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from tests.harness.judging import (
     assert_holds,
@@ -28,7 +28,7 @@ def test_endpoint_exists(operation, traffic):
     The test is skipped if the profile permits no request of the scenario `send_requests_about_existence`, which asks
     both paths.
     """
-    not_exercised_unless(traffic.selects(send_requests_about_existence), NOTHING_GRANTED)
+    not_exercised_unless(traffic.selects(send_requests_about_existence), NO_OPERATION_SUCCEEDED)
 
     assert_judgement(f"{operation}.exists", endpoint_exists(traffic, operation))
 

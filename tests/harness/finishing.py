@@ -19,7 +19,7 @@ from environments.door.prepared import PERHAPS_PREPARED
 from environments.profiles.loading import name_for_commands
 from environments.profiles.model import EMBEDDED
 from environments.secret_values import ACCOUNT
-from reports.result.grants import Grants
+from reports.result.answer_counts import AnswersToValidToken
 from reports.result.run import LeftKey, Note, NoteKind, note_of_unknown_outcome
 from reports.result.verdicts import RequirementResult, Verdict
 from reports.sentences.wording import first_few, joined_with_and
@@ -94,7 +94,7 @@ def _record_requests_and_end(session: Session) -> None:
     run.requests = len(door.exchanges)
     run.executions = door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown_outcomes)  # executions of which no answer says if money moved
-    run.grants = Grants.of_exchanges(door.exchanges)  # which operations succeeded with the valid token
+    run.answers_to_valid_token = AnswersToValidToken.of_exchanges(door.exchanges)
     if not run.ended_by:
         run.ended_by = door.token_monitor.line_about_expiry  # a sentence; empty if the token is still accepted
     if door.liveness.why_unreachable:

@@ -356,7 +356,7 @@ def _reason_not_to_accept(run: Run, result: RunResult) -> str:
     if run.unreachable:
         return "the target could not be reached"
     # Without a valid token everything is refused, which is no behaviour to accept.
-    why_nothing_succeeded = run.grants.why_no_basis_for_a_verdict(result.operations)
+    why_nothing_succeeded = run.answers_to_valid_token.why_no_basis_for_a_verdict(result.operations)
     if why_nothing_succeeded:
         return str(why_nothing_succeeded)
     return "" if result.behaviour else "nothing was observed"

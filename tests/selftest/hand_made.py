@@ -6,8 +6,8 @@ from typing import Any
 
 from environments.profiles.loading import load
 from reports.outputs.conformance_json import document_of
+from reports.result.answer_counts import AnswersToValidToken
 from reports.result.document import ReportedRequirement, RunDocument
-from reports.result.grants import Grants
 from reports.result.run import Run
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.findings import Finding
@@ -25,7 +25,7 @@ def run_with_results(*results: tuple[Any, ...], profile: Any = SANDBOX_PROFILE, 
     The exchange that shows a result has the number of its place: 1 for the first result. `state` are attributes of the
     run, such as `interrupted`.
     """
-    state = {"narrowed": True, "grants": Grants(granted={"executePix"}), **state}
+    state = {"narrowed": True, "answers_to_valid_token": AnswersToValidToken(succeeded={"executePix"}), **state}
     run = Run(replace(profile, name="staging"), "http://127.0.0.1:1", **state)
     for number, (requirement_id, verdict, *details) in enumerate(results, 1):
         findings = tuple(detail for detail in details if isinstance(detail, Finding))

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reports.result.grants import Generated
+from reports.result.answer_counts import AnswersToGeneratedRequests
 from tests.conformance.test_property import test_generated_requests as call_test_of_generated_requests
 from tests.harness.judging import NotExercised
 
@@ -24,7 +24,7 @@ def test_the_message_says_why_nothing_was_generated(limit_that_stopped_it, messa
     A limit is also noted for the report.
     """
     no_answers = SimpleNamespace(cases_with_answers=[], why_incomplete=limit_that_stopped_it)
-    notes_of_run = Generated()
+    notes_of_run = AnswersToGeneratedRequests()
 
     with pytest.raises(NotExercised) as not_exercised:
         call_test_of_generated_requests(

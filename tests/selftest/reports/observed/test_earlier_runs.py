@@ -23,7 +23,7 @@ from reports.observed.earlier_runs import (
     record_of,
     write_record,
 )
-from reports.result.grants import Grants
+from reports.result.answer_counts import AnswersToValidToken
 from reports.result.provenance import VERSION
 from spec.facts import facts_of, words_as_facts
 from spec.requirements import requirements
@@ -284,7 +284,7 @@ def entry_of_the_run_in_junit(result):
     return next(case for case in cases if case.get("name") == "run")
 
 
-NO_OPERATION_SUCCEEDED = Grants()
+NO_OPERATION_SUCCEEDED = AnswersToValidToken()
 
 
 def run_that_accepts(**changes):
@@ -300,7 +300,7 @@ def run_that_accepts(**changes):
         ({"errors": ["a fault"]}, "the suite failed"),
         ({"interrupted": True}, "the run was interrupted"),
         ({"unreachable": "gone"}, "the target could not be reached"),
-        ({"grants": NO_OPERATION_SUCCEEDED}, "no operation succeeded"),
+        ({"answers_to_valid_token": NO_OPERATION_SUCCEEDED}, "no operation succeeded"),
         ({"observations": []}, "nothing was observed"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

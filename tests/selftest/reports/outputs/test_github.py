@@ -11,8 +11,8 @@ from reports.observed.behaviour import Drift
 from reports.observed.earlier_runs import record_of
 from reports.outputs.conformance_json import document_of
 from reports.outputs.github import error_command, step_summary, workflow_commands
+from reports.result.answer_counts import AnswersToValidToken
 from reports.result.document import ComparedRun, Comparison
-from reports.result.grants import Grants
 from reports.result.provenance import VERSION
 from reports.result.run import LeftKey, Note, NoteKind, Observation
 from reports.result.verdicts import RunVerdict
@@ -121,8 +121,8 @@ def test_a_partial_run_is_no_error():
 
 def test_an_incomplete_run_says_why():
     """If no operation succeeded, the error line for GitHub and the summary of the job both give this as the reason."""
-    all_answers_401 = Grants({"executePix": Counter({"401": 7})})
-    run_document = document_with_words_of_others(*PASSING, grants=all_answers_401)
+    all_answers_401 = AnswersToValidToken({"executePix": Counter({"401": 7})})
+    run_document = document_with_words_of_others(*PASSING, answers_to_valid_token=all_answers_401)
     reason = "; no operation succeeded; no failure, 1 of 2 requirements tested"
 
     (command,) = workflow_commands(run_document)

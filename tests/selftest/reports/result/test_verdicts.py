@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from environments.profiles.model import KnownFailure
-from reports.result.grants import Grants
+from reports.result.answer_counts import AnswersToValidToken
 from reports.result.run import Run
 from reports.result.run_verdict import result_of_run, verdict_of
 from reports.result.verdicts import (
@@ -60,9 +60,9 @@ def verdict_and_reason(
     `answered` has the statuses of answers by operation, such as {"executePix": {"401": 7}}. `state` are attributes of
     the run, such as `interrupted`.
     """
-    answers = {operation: Counter(statuses) for operation, statuses in (answered or {}).items()}
-    grants = Grants(answers, granted=set(operations_that_succeeded))
-    run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", grants=grants, **state)
+    statuses_by_operation = {operation: Counter(statuses) for operation, statuses in (answered or {}).items()}
+    answers = AnswersToValidToken(statuses_by_operation, succeeded=set(operations_that_succeeded))
+    run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", answers_to_valid_token=answers, **state)
     verdict, reason = verdict_of(run, results)
     return str(verdict), str(reason)
 
@@ -320,7 +320,12 @@ def result_with_known_failure(monkeypatch, verdict, **entry):
     """
     monkeypatch.setattr("reports.result.run_verdict.today", lambda: TODAY)  # midnight may have passed since the import
     profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
-    run = Run(profile, "http://127.0.0.1:1", narrowed=True, grants=Grants(granted={"executePix"}))
+    run = Run(
+        profile,
+        "http://127.0.0.1:1",
+        narrowed=True,
+        answers_to_valid_token=AnswersToValidToken(succeeded={"executePix"}),
+    )
     if verdict != "not selected":
         run.selected.add(DOCUMENTED)
         run.results.append(RequirementResult(DOCUMENTED, Verdict(verdict), "digit is missing", (1,)))
@@ -411,8 +416,8 @@ def test_a_limit_as_a_reason_is_named_once():
     """
     limit = say("limits.{setting} ({most}) is spent", setting="requests", most=40)
     reason_of_requirement = say("no success to judge: {answer}", answer=limit)
-    granted = Grants(granted={"executePix"})
-    run = Run(SANDBOX_PROFILE, "http://127.0.0.1:1", unsent={limit: ["executePix"]}, grants=granted)
+    answers = AnswersToValidToken(succeeded={"executePix"})
+    run = Run(SANDBOX_PROFILE, "http://127.0.0.1:1", unsent={limit: ["executePix"]}, answers_to_valid_token=answers)
     run.results = [RequirementResult(DOCUMENTED, Verdict.NOT_EXERCISED, why=reason_of_requirement)]
 
     message = {requirement.id: result.message for requirement, result in result_of_run(run).results}[DOCUMENTED]

@@ -172,7 +172,7 @@ class TestTheTopOfThePage:
         A tile is the box with the figures of one level.
         """
         add_result(run, DIGIT, Verdict.PASS)
-        run.grants.granted = {"executePix"}  # the operation that succeeded
+        run.answers_to_valid_token.succeeded = {"executePix"}  # the operation that succeeded
         add_result(run, MASKED, Verdict.OUT_OF_SCOPE, "needs execute in allow")
         first_part, _, _ = page_of_run(run).text.partition("Provenance")
         colour_of_partial_run, *_ = tile(document_of(run), "documented")
@@ -185,7 +185,7 @@ class TestTheTopOfThePage:
     def test_a_run_without_success_has_no_green_tile(self, run):
         """If no operation succeeded, the tile of a level is grey, even if a requirement of the level passes."""
         add_result(run, DIGIT, Verdict.PASS)
-        run.grants.granted = set()
+        run.answers_to_valid_token.succeeded = set()
 
         colour, *_ = tile(document_of(run), "documented")
 
@@ -203,7 +203,7 @@ class TestTheTopOfThePage:
     )
     def test_every_page_says_what_a_pass_means(self, verdict, state, run):
         """The page of every verdict says what it means that a requirement passes, and what it does not mean."""
-        run.grants.granted, run.record = {"executePix"}, record_of("staging", {})
+        run.answers_to_valid_token.succeeded, run.record = {"executePix"}, record_of("staging", {})
         run.profile = replace(run.profile, drift="fail")
         vars(run).update(state)
         add_result(run, DIGIT, verdict)

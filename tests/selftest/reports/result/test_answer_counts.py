@@ -1,10 +1,10 @@
-"""A run in which nothing was granted is no verdict, and the token is named first where it may be the cause."""
+"""A run in which no operation succeeded is no verdict, and the token is named first where it may be the cause."""
 
 import pytest
 
 from environments.profiles.model import Auth
 from environments.sandbox import Response, Service
-from reports.result.grants import Grants
+from reports.result.answer_counts import AnswersToValidToken
 from tests.selftest.exchanges import answer
 from tests.selftest.shared_runs import run_with_files
 
@@ -50,15 +50,15 @@ def test_a_selection_rests_on_its_own_operations():
     listed_accounts = answer("listAccounts", {"code": 0})
     invalid_execution = answer("executePix", {}, status=404, valid=False)
 
-    reason_if_refused_alone = Grants.of_exchanges([refused_entries, listed_accounts]).why_no_basis_for_a_verdict(
-        {"listEntries"}
-    )
-    reason_if_one_succeeded = Grants.of_exchanges([refused_entries, listed_accounts]).why_no_basis_for_a_verdict(
-        {"listEntries", "listAccounts"}
-    )
-    reason_if_none_was_valid = Grants.of_exchanges([invalid_execution, listed_accounts]).why_no_basis_for_a_verdict(
-        {"executePix"}
-    )
+    reason_if_refused_alone = AnswersToValidToken.of_exchanges(
+        [refused_entries, listed_accounts]
+    ).why_no_basis_for_a_verdict({"listEntries"})
+    reason_if_one_succeeded = AnswersToValidToken.of_exchanges(
+        [refused_entries, listed_accounts]
+    ).why_no_basis_for_a_verdict({"listEntries", "listAccounts"})
+    reason_if_none_was_valid = AnswersToValidToken.of_exchanges(
+        [invalid_execution, listed_accounts]
+    ).why_no_basis_for_a_verdict({"executePix"})
 
     assert str(reason_if_refused_alone) == "no selected operation succeeded"
     assert (reason_if_one_succeeded, reason_if_none_was_valid) == ("", "")
@@ -66,7 +66,7 @@ def test_a_selection_rests_on_its_own_operations():
 
 def notes_about(*exchanges):
     """The notes about the token after these exchanges, in one text."""
-    return "; ".join(map(str, Grants.of_exchanges(exchanges).notes(Auth(token_env="PIX_TOKEN"))))
+    return "; ".join(map(str, AnswersToValidToken.of_exchanges(exchanges).notes(Auth(token_env="PIX_TOKEN"))))
 
 
 @pytest.mark.parametrize(

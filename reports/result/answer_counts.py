@@ -1,12 +1,10 @@
-"""Operations that succeeded with the valid token (`Grants`), and answers to generated requests (`Generated`).
+"""Counts of answers: to requests with the valid token, and to generated requests.
 
-A service grants a request if it answers with a success. If an operation never succeeded, its tests show nothing about
-the service. So the verdict of a run depends on these counts. If no operation succeeded, a note says what is probably
-wrong, such as the token or base_url.
+If an operation never succeeded with the valid token, its tests show nothing about the service. So the verdict of a run
+depends on these counts. If no operation succeeded, a note says what is probably wrong, such as the token or base_url.
 
 | word | meaning |
 |---|---|
-| granted | answered with a success |
 | ready | gave at least one answer other than "try again later" (429) or the answer of a gateway (502) |
 | page | an HTML page for people, such as one to log in |
 """
@@ -24,7 +22,7 @@ from spec.exchange import VALID, Exchange
 from spec.interface import READ_OPERATIONS, operations
 from spec.message import Text, joined_keeping_repeats, say, say_many
 
-NOTHING_GRANTED = say("no operation succeeded")
+NO_OPERATION_SUCCEEDED = say("no operation succeeded")
 """Reason why a run is incomplete: no request with the valid token was answered with a success."""
 _NOT_READY = REFUSED_FOR_NOW | {RefusalKind.GATEWAY}
 """Refusals that say nothing about the request, because the service itself did not look at it."""
@@ -33,13 +31,13 @@ _MOST_ANSWERS = 3
 
 
 @dataclass
-class Grants:
-    """What the service granted: answers to requests with the valid token, and the operations that succeeded."""
+class AnswersToValidToken:
+    """How the service answered requests with the valid token, and the operations that succeeded with it."""
 
-    answers_to_valid_token: dict[str, Counter[Text]] = field(default_factory=dict)
+    by_operation: dict[str, Counter[Text]] = field(default_factory=dict)
     """By operation, how often each answer to the valid token came: a status such as "404", or the words of a 200 that
     is a refusal. An operation whose requests got no answer at all has an empty counter."""
-    granted: set[str] = field(default_factory=set)
+    succeeded: set[str] = field(default_factory=set)
     """Operations that succeeded at least once."""
     expected_to_succeed: set[str] = field(default_factory=set)
     """Operations from which a success was to be expected, because they were ready when they got a valid request."""
@@ -49,20 +47,20 @@ class Grants:
     """A gateway refused the client certificate. Such an answer says nothing about the token."""
 
     @classmethod
-    def of_exchanges(cls, exchanges: Iterable[Exchange]) -> Grants:
+    def of_exchanges(cls, exchanges: Iterable[Exchange]) -> AnswersToValidToken:
         """Count the answers of these exchanges, and return the counts.
 
         An HTML page with status 200 may be a page to log in, which a service sends for a wrong token. So a page for the
         valid token is a success only if a wrong token got an answer from the same operation that is no page.
         """
-        grants = cls()
+        counts = cls()
         documented = [exchange for exchange in exchanges if exchange.operation]  # empty for an undocumented path
         without_login_page = [exchange for exchange in documented if _answers_wrong_token_without_a_page(exchange)]
         operations_without_login_page = {exchange.operation for exchange in without_login_page}
         for exchange in documented:
             if exchange.credential == VALID:
-                grants._count_answer(exchange, page_is_a_success=exchange.operation in operations_without_login_page)
-        return grants
+                counts._count_answer(exchange, page_is_a_success=exchange.operation in operations_without_login_page)
+        return counts
 
     def _count_answer(self, exchange: Exchange, *, page_is_a_success: bool) -> None:
         """Count the answer to one request with the valid token.
@@ -72,7 +70,7 @@ class Grants:
         """
         operation = exchange.operation
         response = exchange.response
-        answers = self.answers_to_valid_token.setdefault(operation, Counter())
+        answers = self.by_operation.setdefault(operation, Counter())
         if response is None:
             return
         refusal = refusal_kind(response)  # None for a success
@@ -89,21 +87,21 @@ class Grants:
             self.certificate_was_refused = True
         is_login_page = is_page(response) and not page_is_a_success
         if refusal is None and not is_login_page:
-            self.granted.add(operation)
+            self.succeeded.add(operation)
 
     def operations_asked(self, selected: Collection[str]) -> list[str]:
         """The selected operations to which a request with the valid token was sent, even if no answer came.
 
         They are in the order of the interface document.
         """
-        asked = self.answers_to_valid_token.keys() & selected
+        asked = self.by_operation.keys() & selected
         return [operation for operation in operations() if operation in asked]
 
     @property
     def refused_all(self) -> bool:
         """True if the service answered requests with the valid token, but none of them with a success."""
-        an_answer_came = any(self.answers_to_valid_token.values())
-        return an_answer_came and not self.granted
+        an_answer_came = any(self.by_operation.values())
+        return an_answer_came and not self.succeeded
 
     def why_no_basis_for_a_verdict(self, selected: Collection[str]) -> Text:
         """Why the answers are not enough for a verdict on the selected operations; empty if they are enough.
@@ -112,10 +110,10 @@ class Grants:
         only 503, none of them could succeed. Then a success of any other operation is enough, because that success
         shows that the token is valid.
         """
-        if not self.granted:
-            return NOTHING_GRANTED
+        if not self.succeeded:
+            return NO_OPERATION_SUCCEEDED
         a_success_was_expected = any(operation in self.expected_to_succeed for operation in selected)
-        a_selected_one_succeeded = any(operation in self.granted for operation in selected)
+        a_selected_one_succeeded = any(operation in self.succeeded for operation in selected)
         if a_success_was_expected and not a_selected_one_succeeded:
             return say("no selected operation succeeded")
         return ""
@@ -128,7 +126,7 @@ class Grants:
         """
         if not self.refused_all or self.certificate_was_refused:
             return
-        answers: Counter[Text] = sum(self.answers_to_valid_token.values(), Counter())  # of all operations together
+        answers: Counter[Text] = sum(self.by_operation.values(), Counter())  # of all operations together
         source = _source_of_token(auth)
         if set(answers) == {"401"}:  # every answer was a 401
             yield say(
@@ -189,7 +187,7 @@ def _answers_wrong_token_without_a_page(exchange: Exchange) -> bool:
 
 
 @dataclass
-class Generated:
+class AnswersToGeneratedRequests:
     """Answers to generated requests."""
 
     accepted: Counter[str] = field(default_factory=Counter)
@@ -213,14 +211,14 @@ class Generated:
             if line not in self.cut:
                 self.cut.append(line)
 
-    def notes(self, granted: Collection[str]) -> Iterator[Text]:
+    def notes(self, succeeded: Collection[str]) -> Iterator[Text]:
         """At most one line, which names the operations that generated requests did not test.
 
-        These operations refused every generated request. `granted` has the operations that succeeded in any test. If no
-        operation succeeded, there is no line, because another note then says why.
+        These operations refused every generated request. `succeeded` has the operations that succeeded in any test. If
+        there is none, there is no line, because another note then says why.
         """
-        refusing = [operation for operation in self.refused if self._tested_nothing(operation, granted)]
-        if not refusing or not granted:
+        refusing = [operation for operation in self.refused if self._tested_nothing(operation, succeeded)]
+        if not refusing or not succeeded:
             return
         refusals = sum((self.refused[operation] for operation in refusing), Counter())
         commonest_refusals = [
@@ -235,12 +233,12 @@ class Generated:
             answers=joined_keeping_repeats(commonest_refusals, ", "),
         )
 
-    def _tested_nothing(self, operation: str, granted: Collection[str]) -> bool:
+    def _tested_nothing(self, operation: str, succeeded: Collection[str]) -> bool:
         """True if the operation refused every generated request, and no other test shows that it can succeed.
 
         For an operation that only reads, valid requests are generated, so at least one of them must succeed. For any
         other operation all generated requests may be invalid. So a success in another test is enough for it.
         """
         was_always_refused = bool(self.refused[operation]) and not self.accepted[operation]
-        another_test_succeeded = operation not in READ_OPERATIONS and operation in granted
+        another_test_succeeded = operation not in READ_OPERATIONS and operation in succeeded
         return was_always_refused and not another_test_succeeded
