@@ -183,24 +183,32 @@ class RequestSplitter:
         placeholder_of_all = known_values.placeholder_of(text)  # empty if the text is more than a value
         # Every second piece is a placeholder; the others are text.
         pieces = ["", placeholder_of_all, ""] if placeholder_of_all else known_values.split(text)
+        if self._has_value_in_another_form(text, pieces):
+            return [_redacted_as_sent(name, text)]
         parts: Parts = []
-        text_with_plain_values = ""
         for index, piece in enumerate(pieces):
             is_placeholder = index % 2 == 1
             if is_placeholder:
                 parts.append(self._redacted_known_value(piece))
-                text_with_plain_values += known_values.value_by_placeholder[piece]
             elif piece:
                 parts.append(piece)
-                text_with_plain_values += piece
-        # A text such as `%61c-1` for the account `ac-1`: no value is found in it, only in the decoded text.
-        decoded_text = unquote(text)
-        has_percent_encoded_value = decoded_text != text and known_values.has(decoded_text)
-        # A text such as `AC-1` for the account `ac-1`: the value is found, but the profile has another text.
-        has_value_in_another_form = text_with_plain_values != text
-        if has_value_in_another_form or has_percent_encoded_value:
-            return [_redacted_as_sent(name, text)]
         return parts
+
+    def _has_value_in_another_form(self, text: str, pieces: list[str]) -> bool:
+        """True if a text has a secret value in another form than the profile, for example percent-encoded.
+
+        `pieces` are the pieces of the text. Every second one is a placeholder, which stands for a value.
+        """
+        known_values = self._display.known
+        text_as_in_profile = ""
+        for index, piece in enumerate(pieces):
+            is_placeholder = index % 2 == 1
+            text_as_in_profile += known_values.value_by_placeholder[piece] if is_placeholder else piece
+        if text_as_in_profile != text:  # `AC-1` for the account `ac-1`: the value is found, in another letter case
+            return True
+        # `%61c-1` for the account `ac-1`: no value is found in the text, only in the decoded text.
+        decoded_text = unquote(text)
+        return decoded_text != text and known_values.has(decoded_text)
 
     def _redacted_known_value(self, placeholder: str) -> Redacted:
         """The value that a placeholder such as `<account>` replaces, with the shell variable that a line has instead.
@@ -280,19 +288,13 @@ class RequestSplitter:
         known_values = self._display.known
         content = token.content  # without quotes and escapes
         quote = '"' if token.kind == "text" else ""
-        # The name that replaces the value in outputs, such as `<account>`; empty if it is no secret of the run.
-        placeholder = known_values.placeholder_of(content)
-        if _is_value(token):
-            placeholder = known_values.placeholder_in_request(content)
+        placeholder = self._placeholder_of_token(token)
         if placeholder:
             text_as_in_profile = f"{quote}{known_values.value_by_placeholder[placeholder]}{quote}"
             if token.text == text_as_in_profile:
                 return [quote, self._redacted_known_value(placeholder), quote]
-        # The key of the profile that has the value, such as `requests.createPix.json.to`; empty if none has it.
-        profile_key = known_values.profile_key_by_placeholder.get(placeholder, "")
-        if _is_value(token) and not profile_key:
-            profile_key = self._key_of_text_filled_in(content)
-        is_secret = profile_key or _is_personal_value(token) or known_values.has(content)
+        profile_key = self._profile_key_of_token(token, placeholder)
+        is_secret = profile_key != "" or _is_personal_value(token) or known_values.has(content)
         if not is_secret:
             return [token.text]
         text_without_quotes = token.text.strip('"')
@@ -300,6 +302,25 @@ class RequestSplitter:
         if profile_key:
             value = replace(value, origin=self._origin_in_words(profile_key, text_without_quotes))
         return [quote, value, quote]
+
+    def _placeholder_of_token(self, token: Token) -> str:
+        """The name that replaces a token in outputs, such as `<account>`; empty if it is no secret of the run.
+
+        A short text of the profile, such as `1`, is replaced only if it is a value, and not the name of a member.
+        """
+        if _is_value(token):
+            return self._display.known.placeholder_in_request(token.content)
+        return self._display.known.placeholder_of(token.content)
+
+    def _profile_key_of_token(self, token: Token, placeholder: str) -> str:
+        """The key of the profile that has the text of a token, such as `requests.createPix.json.to`; empty if none has.
+
+        `placeholder` is the name that replaces the token in outputs.
+        """
+        profile_key = self._display.known.profile_key_by_placeholder.get(placeholder, "")
+        if profile_key or not _is_value(token):
+            return profile_key
+        return self._key_of_text_filled_in(token.content)
 
     def _key_of_text_filled_in(self, content: str) -> str:
         """The key of the profile from whose text this content was made, such as `requests.createPix.json.message`.

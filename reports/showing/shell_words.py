@@ -14,20 +14,22 @@ from itertools import groupby
 from reports.showing.request_parts import Part, Redacted
 
 _SPECIAL = re.compile(
-    r"(?P<repeated>[A-Za-z0-9[\]])(?P=repeated){199,}"
-    r"|(?P<unit>[!-&(-,.-~][ -&(-~]{1,11}?)(?P=unit){199,}"
-    r"|[^ -~]+.?|'",
-    re.DOTALL,
+    r"""
+      (?P<character> [A-Za-z0-9[\]] ) (?P=character){199,}         # one character at least 200 times
+    | (?P<unit> [!-&(-,.-~] [ -&(-~]{1,11}? ) (?P=unit){199,}      # the same few characters at least 200 times
+    | [^ -~]+ .?                                                   # no printable ASCII, with the character after it
+    | '                                                            # a single quote
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 """Pieces of a text that cannot stand in single quotes, and pieces that would make the line too long. A command prints
 such a piece:
 
-- One character at least 200 times. `head` and `tr` print it.
-- The same few characters at least 200 times, such as `{"a":`. `yes` prints them. They have no single quote, and do not
-  begin with `-`, because `yes` would read them as an option.
-- Characters that are no printable ASCII, with the character after them. `printf` prints them. A shell drops a line end
+- `head` and `tr` print one character that is repeated.
+- `yes` prints a few characters that are repeated, such as `{"a":`. They have no single quote, and do not begin with
+  `-`, because `yes` would read them as an option.
+- `printf` prints a single quote, and characters that are no printable ASCII. A shell drops a line end
   at the end of an output, and so the output has one character more: `"$(printf '\\303\\251x')"` for `éx`.
-- A single quote.
 
 200 and the 12 characters of a unit are choices: a shorter text is as quickly read as the command that prints it."""
 
@@ -115,7 +117,7 @@ def _command_for_special(match: re.Match[str]) -> str:
     line long; or characters that are no printable ASCII.
     """
     piece = match[0]
-    repeated_character = match["repeated"]
+    repeated_character = match["character"]
     repeated_text = match["unit"]
     if repeated_character:  # a letter, a digit or a square bracket: none of them ends the single quotes
         # `head` prints so many zero bytes, and `tr` replaces each by the character.
