@@ -70,18 +70,26 @@ class Forms:
         Their judgement is remembered for later answers. Rules that look at values judge each answer.
         """
         ids_by_form, ids_by_value = _ids_with_a_rule(exchange.operation)
+        judged_by_form = self._judged_by_form(exchange, response, ids_by_form)
+        judged_by_value = _held_and_broken(_judgements_by_rule(ids_by_value, exchange))
+        for held, broken in (judged_by_form, judged_by_value):
+            self.held[held] += 1
+            yield from broken
+
+    def _judged_by_form(self, exchange: RecordedExchange, response: Response, ids: Iterable[str]) -> _HeldAndBroken:
+        """Judge the form of an answer, or return how an earlier answer of the same form was judged.
+
+        `ids` are those of the requirements whose rules look only at the form.
+        """
         form = hash(_form_of_answer(exchange, response))
         # If an answer has a member twice, the form has only one of the two values, so that different answers may have
         # equal forms. So such an answer is always judged.
         if form not in self._judged or response.json.repeated:
             if len(self._judged) > _MOST_FORMS:
                 self._judged.clear()  # later answers of these forms are judged again
-            judgements = [*_judgements_by_rule(ids_by_form, exchange), *_judgements_without_a_rule(exchange, response)]
+            judgements = [*_judgements_by_rule(ids, exchange), *_judgements_without_a_rule(exchange, response)]
             self._judged[form] = _held_and_broken(judgements)
-        judged_by_value = _held_and_broken(_judgements_by_rule(ids_by_value, exchange))
-        for held, broken in (self._judged[form], judged_by_value):
-            self.held[held] += 1
-            yield from broken
+        return self._judged[form]
 
 
 def _judgements_by_rule(ids: Iterable[str], exchange: RecordedExchange) -> list[IdAndJudgement]:

@@ -20,12 +20,18 @@ thousands of braces would take memory for thousands of paths. No JSON that the s
 _PERSONAL_NAMES = frozenset(map(folded, personal_fields()))
 """Names of members that describe a person, in small letters and without separators."""
 _TOKEN = re.compile(
-    r'(?:(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|(?P<word>[^\s"{}\[\],:]++))(?P<name>(?=\s*+:))?'
-    r"|(?P<sign>[{}\[\],:])|(?P<blank>\s++)",
-    re.DOTALL,
+    r"""
+      (?: (?P<text> " [^"\\]*+ (?: \\. [^"\\]*+ )*+ (?: " | \\?\Z ) )  # in quotes; it may end where the body was cut
+        | (?P<word> [^\s"{}\[\],:]++ )
+      )
+      (?P<name> (?= \s*+ : ) )?                                        # a text or a word before a colon is a name
+    | (?P<sign> [{}\[\],:] )
+    | (?P<blank> \s++ )
+    """,
+    re.DOTALL | re.VERBOSE,
 )
-"""One token; its last group is its kind. A text in quotes may end where the body was cut. A text or a word before a
-colon is a name. No quantifier gives back what it took (`*+`), so that the time grows with the length alone."""
+"""One token; its last group is its kind. No quantifier gives back what it took (`*+`), so that the time grows with the
+length alone."""
 
 
 class Token(NamedTuple):
