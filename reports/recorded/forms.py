@@ -17,6 +17,7 @@ from typing import Any
 
 from reports.recorded.entry import NO_MEDIA_TYPE, RecordedExchange
 from spec.answers import (
+    TEMPORARY_REFUSALS,
     RefusalKind,
     code_of,
     data_of,
@@ -24,6 +25,7 @@ from spec.answers import (
     grants_protected_result,
     is_judged_as_success,
     member_named,
+    refusal_about_the_caller,
     refusal_kind,
     registered,
     succeeded,
@@ -146,6 +148,7 @@ def _form_of_answer(exchange: RecordedExchange, response: Response) -> tuple[obj
         response.status,
         response.media_type,
         refusal_kind(response),
+        refusal_about_the_caller(response),
         code_of(response),
         is_judged_as_success(exchange),
         registered(exchange),
@@ -224,19 +227,24 @@ def _judgements_without_a_rule(exchange: Exchange, response: Response) -> Iterat
             yield id, holds()
     key_type = _key_type_of(exchange)
     if key_type is not None:
-        yield from _judgements_on_key_type(key_type, exchange)
+        yield from _judgements_on_key_type(key_type, exchange, response)
 
 
-def _judgements_on_key_type(key_type: str, exchange: Exchange) -> Iterator[IdAndJudgement]:
+def _judgements_on_key_type(key_type: str, exchange: Exchange, response: Response) -> Iterator[IdAndJudgement]:
     """Judgements of a registration for the requirements about key types.
 
-    A key of an undocumented type must not be registered. If a key of a documented type was registered, the requirements
-    about this type and about the three members of the body are met.
+    A key of an undocumented type must not be registered. A refusal because of the caller, such as 401, or a temporary
+    one, such as 503, does not show this, because a documented type would have been refused, too. If a key of a
+    documented type was registered, the requirements about this type and about the three members of the body are met.
     """
     was_registered = registered(exchange)
+    is_about_the_caller = refusal_about_the_caller(response) is not None
+    is_temporary = refusal_kind(response) in TEMPORARY_REFUSALS
     if not _may_be_documented(key_type):
-        judgement = deviates(finding("undocumented-type"), exchange) if was_registered else holds()
-        yield "registerPixKey.pixKeyType.undocumented", judgement
+        if was_registered:
+            yield "registerPixKey.pixKeyType.undocumented", deviates(finding("undocumented-type"), exchange)
+        elif not is_about_the_caller and not is_temporary:
+            yield "registerPixKey.pixKeyType.undocumented", holds()
     elif exchange.valid and was_registered:
         for name in (f"pixKeyType.{key_type}", "body.pixKey", "body.account", "body.pixKeyType"):
             id = f"registerPixKey.{name}"

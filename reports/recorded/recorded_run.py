@@ -70,12 +70,14 @@ def fill_run(run: Run, counts: RecordedCounts) -> None:
 
     `counts` says how many recorded entries show what. After this, the run is reported like any other.
     """
-    # The requirement that an endpoint exists is met by a success. So these are the operations that succeeded.
+    # Each success, and nothing else, meets the requirement that its endpoint exists. So these operations succeeded.
     succeeded = {name for name in operations() if counts.times[HELD, f"{name}.exists"]}
     run.answers_to_valid_token = AnswersToValidToken(succeeded=succeeded)
     for key, examples in counts.keys_with_examples(UNJUDGED):
         run.notes.append(_note_on_unjudged_entries(key, examples[0], counts))
-    run.recorded = Recording(_recording_in_words(counts), _why_not_all_was_judged(counts), _has_a_success(counts))
+    run.recorded = Recording(
+        _recording_in_words(counts), unjudged=_why_not_all_was_judged(counts), has_a_success=bool(succeeded)
+    )
     findings = _findings_with_exchanges(run, counts)
     for id in requirements():
         if not _number_of_judged_answers(counts, id):
@@ -122,18 +124,6 @@ class _ExchangeNumbers:
         """
         next_number = len(self._by_entry) + 1
         return self._by_entry.setdefault((example.file, example.entry), next_number)
-
-
-def _has_a_success(counts: RecordedCounts) -> bool:
-    """True if at least one recorded answer was judged as a success.
-
-    An answer that is no success is judged only for the robustness requirements. So if an answer was judged for any
-    other requirement, it was a success. `counts` has the number of judged answers for each requirement.
-    """
-    for requirement in requirements().values():
-        if requirement.level != "robustness" and _number_of_judged_answers(counts, requirement.id) > 0:
-            return True
-    return False
 
 
 def _result_of_requirement(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:

@@ -533,6 +533,39 @@ def test_a_registration_without_its_body_names_no_key_type(tmp_path):
     assert verdicts["registerPixKey.pixKeyType.EMAIL"] == "not-exercised"
 
 
+def registration_of_undocumented_type(status):
+    """A recorded registration of a key type that is not documented, which was refused with this status."""
+    body = {"pixKey": "ana@example.com", "account": "ac-1", "pixKeyType": "IBAN"}
+    refusal = json.dumps({"code": status, "message": "refused"})
+    return entry(path="/v1/pix/keys/ac-1", method="POST", sent=body, status=status, text=refusal)
+
+
+def test_a_recording_with_refusals_alone_is_incomplete(tmp_path):
+    """A recording without a success is incomplete, even if a refusal shows that a documented requirement is met.
+
+    Here it shows that a key of an undocumented type is not registered.
+    """
+    result = result_of_run(run_of_entries(tmp_path, registration_of_undocumented_type(422)))
+    passing_ids = [requirement.id for requirement, outcome in result.results if outcome.verdict == "pass"]
+
+    assert "registerPixKey.pixKeyType.undocumented" in passing_ids
+    assert result.verdict == "incomplete"
+    assert str(result.why).startswith("no recorded answer could be judged as a success")
+
+
+@pytest.mark.parametrize(("status", "verdict"), [(422, "pass"), (401, "not-exercised"), (503, "not-exercised")])
+def test_only_a_refusal_of_the_request_shows_that_a_key_type_is_not_registered(status, verdict, tmp_path):
+    """A recorded refusal shows that a key of an undocumented type is not registered, but only if the type may be its
+    reason.
+
+    With 401 the token was refused, and with 503 every request would have been refused.
+    """
+    run = run_of_entries(tmp_path, registration(), registration_of_undocumented_type(status))
+    verdicts = {requirement.id: result.verdict for requirement, result in result_of_run(run).results}
+
+    assert verdicts["registerPixKey.pixKeyType.undocumented"] == verdict
+
+
 @pytest.mark.parametrize("part", [{}, {"postData": []}, {"postData": {"text": 7}}, {"content": None}], ids=str)
 def test_a_part_without_a_readable_body_counts_as_not_recorded(part):
     """A part of a recorded entry without a readable body counts as not recorded, in a request and in an answer."""
