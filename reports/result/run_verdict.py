@@ -61,7 +61,7 @@ def result_of_run(run: Run) -> RunResult:
         (observation.id, str(observation.situation), observation.facts) for observation in run.observations
     )
     results_of_tests = _results_by_id(run, observed)
-    # The profile lists failures that are known. An entry is outdated if its requirement passes.
+    # The profile lists failures that are known. An entry is outdated if it has expired, or if its requirement passes.
     by_id, outdated_entries = with_known_failures(results_of_tests, run.profile.known_failures, today())
     results = [(requirement, by_id[id]) for id, requirement in requirements().items() if id in by_id]
     verdict, why = verdict_of(run, results)  # `why` says what is missing, such as "nothing was tested"
