@@ -140,9 +140,9 @@ def _bytes_of(content: Mapping[str, Any]) -> tuple[bytes, bool]:
 def _is_empty(answer: Mapping[str, Any], content: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> bool:
     """True if the recording shows that the body of a response was empty.
 
-    The header Content-Length is 0; or, without this header, both sizes that the recorder wrote are 0: `size` of the
-    body, and `bodySize` as it was sent. An empty text alone does not show it, because recorders also write an empty
-    text for a body that they left out, or that they store in a file.
+    The status is one without a body, such as 204; or the header Content-Length is 0; or, without this header, both
+    sizes that the recorder wrote are 0: `size` of the body, and `bodySize` as it was sent. An empty text alone does not
+    show it, because recorders also write an empty text for a body that they left out, or that they store in a file.
     """
     if status in (204, 304):  # they have no body (RFC 9110 sections 15.3.5 and 15.4.5)
         return True
