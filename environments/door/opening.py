@@ -124,7 +124,7 @@ def _door(
         check_identifiers=check_identifiers,
         journal=journal,
         is_sandbox=profile.is_sandbox,
-        deletes_keys=profile.deletes_keys,
+        deletes_keys=profile.may_delete_keys,
         keys=keys,
     )
 

@@ -154,7 +154,7 @@ class Generation:
             yield from invalid_requests(operation, profile)
         default = _DEFAULT_EXAMPLES_OF_TRANSFERS if operation in PREPARING_OPERATIONS else DEFAULT_EXAMPLES
         drawn: Iterable[Case] = drawing.cases(operation, self._seed, examples or default)
-        if operation == _REGISTER and profile.deletes_keys:
+        if operation == _REGISTER and profile.may_delete_keys:
             drawn = map(_with_its_own_address, drawn)
         yield from harmless_cases(drawn, profile)
 
@@ -246,7 +246,7 @@ class Generation:
         The service may know that key, and may answer its registration otherwise for that reason alone. The case itself
         if the run may not delete the keys that it registers, so that it registers no more of them.
         """
-        if case.operation != _REGISTER or case.body is None or not self._profile.deletes_keys:
+        if case.operation != _REGISTER or case.body is None or not self._profile.may_delete_keys:
             return case
         sent_before = {
             key_and_type_in(exchange.request.body)[0] for _, exchange in self._sent if exchange.operation == _REGISTER
