@@ -145,8 +145,10 @@ def test_a_run_sends_each_operation_about_as_many_requests_as_its_plan_says(serv
     requests_by_operation = service_after_default_run.number_of_requests
     unlike_the_plan = {}
     for operation in operations():
-        planned, sent = len(plan.requests_to(operation)), requests_by_operation[operation]
-        if not 0.6 * planned <= sent <= planned + BEYOND_THE_PLAN:
+        planned = len(plan.requests_to(operation))
+        sent = requests_by_operation[operation]
+        is_about_as_planned = 0.6 * planned <= sent <= planned + BEYOND_THE_PLAN
+        if not is_about_as_planned:
             unlike_the_plan[operation] = (planned, sent)
 
     assert unlike_the_plan == {}
