@@ -153,7 +153,7 @@ class Registrar:
         synthetic key, which the suite made up.
         """
         for key in keys_with_a_value(self.profile.pix_keys):
-            if self.deletes_keys and self._account_may_have(key) and self.keys.may_be_deleted(key.key):
+            if self.may_delete_keys and self._account_may_have(key) and self.keys.may_be_deleted(key.key):
                 return key
         return self.synthetic_key_for_deletions()
 
