@@ -346,12 +346,12 @@ def grants_protected_result(exchange: Exchange) -> bool:
 @cached_on_response
 def _has_an_execution_result(response: Response) -> bool:
     """True if any object in the body is an execution result, with more than half of its documented members."""
-    return any(_is_execution_result(members) for members in _objects(response.json.value))
+    return any(_is_execution_result(members) for members in _objects_inside(response.json.value))
 
 
 def _says_success_true_anywhere(response: Response) -> bool:
     """True if `Success` is true in the body, or in a JSON object that the body contains as text."""
-    return any(_success_is_true(answer) for answer in (response, *_objects_in_texts(response)))
+    return any(_success_is_true(answer) for answer in (response, *_answers_in_texts(response)))
 
 
 @cached_on_response
@@ -361,12 +361,12 @@ def _shows_transfer_without_token(response: Response) -> bool:
     Any answer shows it with an execution result, whole or in part, or with the word DONE. An answer that is no refusal
     shows it, too, if members that only a transfer has are filled (not null, empty or 0).
     """
-    says_done = any(_says_done(answer) for answer in (response, *_objects_in_texts(response)))
+    says_done = any(_says_done(answer) for answer in (response, *_answers_in_texts(response)))
     if says_done or execution_results(response):
         return True
     if is_refusal(response):
         return False
-    return any(_may_be_transfer_data(members) for members in _objects(data_of(response)))
+    return any(_may_be_transfer_data(members) for members in _objects_inside(data_of(response)))
 
 
 def _may_be_transfer_data(members: Mapping[str, Any]) -> bool:
@@ -384,7 +384,7 @@ def _may_be_transfer_data(members: Mapping[str, Any]) -> bool:
     return bool(only_in_a_transfer) and len(filled) >= _FEWEST_FILLED
 
 
-def _objects_in_texts(response: Response) -> Iterator[Response]:
+def _answers_in_texts(response: Response) -> Iterator[Response]:
     """JSON objects that a body contains as text, each as a response of its own, so that it can be read like an answer.
 
     There are two cases. A gateway may pass on the answer of a service as a string inside its own JSON. And a faulty
@@ -394,11 +394,11 @@ def _objects_in_texts(response: Response) -> Iterator[Response]:
     if response.json.error:
         texts.append(response.start.decode("utf-8", "replace"))
     for text in texts:
-        for json_object in _objects_in_text(text):
+        for json_object in _objects_written_in(text):
             yield Response(response.status, (), json_object.encode())
 
 
-def _objects_in_text(text: str) -> Iterator[str]:
+def _objects_written_in(text: str) -> Iterator[str]:
     """Each JSON object in a text, as the piece of text that it is. Objects inside other objects are not given."""
     end_of_last_object = 0
     braces = re.finditer("{", text)
@@ -485,7 +485,7 @@ def says_success_false(response: Response | None) -> bool:
 @cached_on_response
 def _success_is_false(response: Response) -> bool:
     """True if `Success` in data is the text "false", in any letter case, with or without blanks around it."""
-    success_text = _text_of(data_of(response), "Success") or ""
+    success_text = _text_of_member(data_of(response), "Success") or ""
     return success_text.strip().casefold() == "false"
 
 
@@ -535,9 +535,9 @@ def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
     """
     in_data = list[Mapping[str, Any]]()  # documented there, so fewer members are enough to recognize a result
     anywhere = list[Mapping[str, Any]]()
-    for answer in (response, *_objects_in_texts(response)):
-        in_data += [members for members in _objects(data_of(answer)) if _is_part_of_execution_result(members)]
-        anywhere += [members for members in _objects(answer.json.value) if _names_a_counterparty(members)]
+    for answer in (response, *_answers_in_texts(response)):
+        in_data += [members for members in _objects_inside(data_of(answer)) if _is_part_of_execution_result(members)]
+        anywhere += [members for members in _objects_inside(answer.json.value) if _names_a_counterparty(members)]
     if response.json.error:  # the body may be XML: its elements are read as the members of one object
         text = response.start.decode("utf-8", "replace")
         elements = JsonObject(_ELEMENT.findall(text))  # pairs of a name and a text
@@ -548,7 +548,7 @@ def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
 
 def is_done(result: Mapping[str, Any]) -> bool:
     """True if the status of an execution result is DONE."""
-    return _text_of(result, "status") == "DONE"
+    return _text_of_member(result, "status") == "DONE"
 
 
 _FEWEST_FILLED = 3
@@ -616,7 +616,7 @@ def _says_done(response: Response) -> bool:
 
     DONE in any other object does not count, because a refusal may mention another transfer that is done.
     """
-    results = [members for members in _objects(response.json.value) if _is_execution_result(members)]
+    results = [members for members in _objects_inside(response.json.value) if _is_execution_result(members)]
     data = data_of(response) or {}
     objects_with_a_status = (envelope_of(response), data, *results)
     return any(is_done(members) for members in objects_with_a_status)
@@ -630,10 +630,10 @@ def _success_is_true(response: Response) -> bool:
     Under `data` the name may be misspelled, such as `success`. If `data` has no such member, a `Success` in any other
     object of the body counts, too, but only if it is spelled exactly as documented.
     """
-    success_text = _text_of(data_of(response), "Success")
+    success_text = _text_of_member(data_of(response), "Success")
     if success_text is not None:
         return _is_true(success_text)
-    objects_with_success = [members for members in _objects(response.json.value) if "Success" in members]
+    objects_with_success = [members for members in _objects_inside(response.json.value) if "Success" in members]
     return any(_is_true(members["Success"]) for members in objects_with_success)
 
 
@@ -642,7 +642,7 @@ def _is_true(value: object) -> bool:
     return isinstance(value, str | bool) and str(value).strip().casefold() == "true"
 
 
-def _text_of(members: Mapping[str, Any] | None, name: str) -> str | None:
+def _text_of_member(members: Mapping[str, Any] | None, name: str) -> str | None:
     """The value of a member as text; None if there is no such member. The name in the answer may be misspelled."""
     member = member_named(members or {}, name)
     if member is None:
@@ -651,12 +651,12 @@ def _text_of(members: Mapping[str, Any] | None, name: str) -> str | None:
     return str(value)
 
 
-def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+def _objects_inside(value: Any) -> Iterator[Mapping[str, Any]]:
     """The JSON value itself if it is an object, and every object inside it, the outer ones first."""
     if isinstance(value, dict):
         yield value
         for item in value.values():
-            yield from _objects(item)
+            yield from _objects_inside(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _objects(item)
+            yield from _objects_inside(item)

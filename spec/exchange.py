@@ -149,7 +149,7 @@ def computed_before_large_json_is_dropped(function: CachedFunction) -> CachedFun
 @cached_on_response
 def _read_small(response: Response) -> JsonText:
     """The parsed JSON of a body of at most SMALL bytes. It is stored with its response: it takes little memory."""
-    body, _ = response.content  # as it came, because only larger bodies are compressed
+    body, _ = response.stored_body_and_size  # as it came, because only larger bodies are compressed
     return read_json(body)
 
 
@@ -186,7 +186,7 @@ class Response:
         return f"Response(status={self.status!r}, cut={self.cut!r})"
 
     @property
-    def content(self) -> tuple[bytes, int]:
+    def stored_body_and_size(self) -> tuple[bytes, int]:
         """The body as it is stored, and a size: 0 if it is stored as it came, its real size if it is compressed.
 
         The suite itself compresses bodies of more than LARGE bytes (`Packed`), to save memory.
@@ -197,7 +197,7 @@ class Response:
     @property
     def size(self) -> int:
         """Number of bytes of the body, before compression."""
-        content, size_if_packed = self.content
+        content, size_if_packed = self.stored_body_and_size
         return size_if_packed or len(content)
 
     @property
@@ -206,7 +206,7 @@ class Response:
 
         Only a longer body is stored compressed (`Packed`). No more than its first LARGE bytes are decompressed.
         """
-        content, size_if_packed = self.content
+        content, size_if_packed = self.stored_body_and_size
         is_compressed = size_if_packed > 0
         if not is_compressed:
             return content
@@ -235,7 +235,7 @@ class Response:
         The JSON of a small body is stored for the whole run. The JSON of a larger body is dropped soon, and the body is
         parsed again if its JSON is needed again.
         """
-        content, size_if_packed = self.content
+        content, size_if_packed = self.stored_body_and_size
         if self.cut:
             return JsonText(why_not_read=self.cut)
         if self.broken:

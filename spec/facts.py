@@ -81,7 +81,7 @@ def facts_of(body: Any) -> Facts:
     `body` is a value as `read_json` returns it. A very large value gives only the facts of its upper levels.
     """
     for depth in range(_DEEPEST, 0, -1):
-        facts = _facts_of([body], depth)
+        facts = _facts_of_values([body], depth)
         if len(facts) <= _MOST_FACTS:
             break  # if there are too many facts, the next round looks at one level less
     # Inside, pointers are relative to the body, so that the body itself has the empty one.
@@ -263,7 +263,7 @@ def _is_link_to_a_page(pointer: str, types: set[str]) -> bool:
 # -- the types inside a value -------------------------------------------------------------------------------------
 
 
-def _facts_of(values: list[Any], depth: int) -> set[Fact]:
+def _facts_of_values(values: list[Any], depth: int) -> set[Fact]:
     """Facts (pairs of a pointer and a type) of all values at one pointer, such as of all items of an array.
 
     The pointers of these facts are relative: the empty pointer is the values themselves, and /id a member of them. At
@@ -282,7 +282,7 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
             items.extend(value)
     facts_inside = _facts_of_members(objects, depth - 1)
     if items:  # items of arrays, and members whose names may be data, are both under *
-        facts_inside[ANY] = facts_inside.get(ANY, set()) | _facts_of(items, depth - 1)
+        facts_inside[ANY] = facts_inside.get(ANY, set()) | _facts_of_values(items, depth - 1)
     for name, inner_facts in facts_inside.items():
         facts.update((f"/{name}{pointer}", type_name) for pointer, type_name in inner_facts)
     return facts
@@ -305,7 +305,7 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     for members in objects:
         for name, value in members.items():
             values[name if name in names else ANY].append(value)
-    facts = {name: _facts_of(values[name], depth) for name in values}
+    facts = {name: _facts_of_values(values[name], depth) for name in values}
     for name in names:
         some_objects_lack_it = len(values[name]) < len(objects)
         if some_objects_lack_it:

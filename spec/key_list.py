@@ -208,13 +208,13 @@ class Listing:
         An e-mail address or a RANDOM key is compared without letter case and punctuation, and a number by its last
         eight digits. A key is also found if it is spread over several members of one item.
         """
-        last_digits = _digits(key)[-_LAST_DIGITS:]
+        last_digits = _digits_of(key)[-_LAST_DIGITS:]
         is_email_address = "@" in key
         is_random_key = UUID.fullmatch(key) is not None
         has_enough_digits = len(last_digits) == _LAST_DIGITS
         if has_enough_digits and not is_email_address and not is_random_key:  # a phone number, a CPF or a CNPJ
             return last_digits in self._all_digits or self._has_the_parts_of(last_digits)
-        letters_and_digits = _letters_and_digits(key)
+        letters_and_digits = _letters_and_digits_of(key)
         return bool(letters_and_digits) and letters_and_digits in self._all_letters_and_digits
 
     @cached_property
@@ -224,8 +224,8 @@ class Listing:
         The first line has the digits of all values in the order of the list, so that a number is also found if it is
         spread over several values. Each further line has the digits of one text, number or member name.
         """
-        digits_of_all_values = _digits(self._all_letters_and_digits)
-        digits_of_each_text = [_digits(text) for text in self.all_texts]
+        digits_of_all_values = _digits_of(self._all_letters_and_digits)
+        digits_of_each_text = [_digits_of(text) for text in self.all_texts]
         return "\n".join([digits_of_all_values, *digits_of_each_text])
 
     @cached_property
@@ -312,7 +312,7 @@ class Listing:
         A key that is spread over several members, such as the two sides of an e-mail address, is whole in this text.
         """
         texts = [_written_out(value) for _, value in self._leaves if _is_text_or_number(value)]
-        return "".join(_letters_and_digits(text) for text in texts)
+        return "".join(_letters_and_digits_of(text) for text in texts)
 
     def _has_the_parts_of(self, number: str) -> bool:
         """True if members of one item, put together in any order, make up the end of a number.
@@ -330,7 +330,7 @@ class Listing:
         """
         digits_by_holder: dict[JsonPath, set[str]] = {}
         for path, value in self._leaves:
-            digits = _digits(_written_out(value)) if _is_text_or_number(value) else ""
+            digits = _digits_of(_written_out(value)) if _is_text_or_number(value) else ""
             if len(digits) < 2:  # any number can be put together from single digits
                 continue
             for length in range(len(path)):  # for each object and array around the value
@@ -456,8 +456,8 @@ def _with_placeholders(value: Any, key: str) -> str:
 
 def _is_masked_or_cut(text: str) -> bool:
     """True if a text may be a key with hidden characters: `+55*******4321`, or the end of a number, such as 4321."""
-    is_short = len(_letters_and_digits(text)) < _LAST_DIGITS and "@" not in text
-    may_be_end_of_number = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
+    is_short = len(_letters_and_digits_of(text)) < _LAST_DIGITS and "@" not in text
+    may_be_end_of_number = is_short and len(_digits_of(text)) >= _FEWEST_DIGITS_SHOWN
     return has_mask(text) or may_be_end_of_number
 
 
@@ -497,13 +497,13 @@ def _visible_pieces(masked_text: str) -> list[str]:
 
     Between two signs beside each other the piece is empty.
     """
-    return [_letters_and_digits(piece) for piece in _MASK.split(unquote(masked_text))]
+    return [_letters_and_digits_of(piece) for piece in _MASK.split(unquote(masked_text))]
 
 
 @lru_cache(maxsize=1_000)  # each key of the run is compared with each masked text of each list
 def _letters_and_digits_of_key(key: str) -> str:
     """The letters and digits of a key, in small letters and without punctuation. The result is cached."""
-    return _letters_and_digits(key)
+    return _letters_and_digits_of(key)
 
 
 def is_masked_form_of(text: str, key: str) -> bool:
@@ -555,12 +555,12 @@ def _written_out(value: Any) -> str:
     return unquote(str(value))
 
 
-def _digits(text: str) -> str:
+def _digits_of(text: str) -> str:
     """The digits of a text in ASCII. Full-width digits, which East Asian keyboards write, are converted first."""
     return _ascii_without(_NO_DIGITS, unicodedata.normalize("NFKC", text))
 
 
-def _letters_and_digits(text: str) -> str:
+def _letters_and_digits_of(text: str) -> str:
     """A text in small letters and without punctuation, with full-width characters as the usual ones.
 
     Unlike `plain`, it keeps letters that are not ASCII.

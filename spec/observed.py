@@ -244,7 +244,7 @@ def _digest_of_the_rest(exchange: Exchange, response: Response) -> bytes:
     """
     if response.size <= LARGE:
         return b""
-    packed_body, _ = response.content  # the body as it is stored; a large one is compressed
+    packed_body, _ = response.stored_body_and_size  # the body as it is stored; a large one is compressed
     return _digest_without(tuple(_parts_of_path(exchange)), packed_body)
 
 

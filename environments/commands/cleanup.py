@@ -14,7 +14,7 @@ from environments.door.key_changes import KEY_GONE
 from environments.door.key_record import GONE, REGISTERED, KeyRecord
 from environments.door.key_states import is_unambiguous
 from environments.door.opening import record_of_keys
-from environments.door.run_keys import label_of
+from environments.door.run_keys import label_of_profile_key
 from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import PixKey, Profile, ProfileError, filled_in
 from spec.answers import RefusalKind, answer_in_words, refusal_or_failure
@@ -69,7 +69,7 @@ def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLef
                 continue
             state = record.last_event_of(account, key.type, key.key)  # empty if no run registered it
             if state:
-                name = str(label_of(profile.pix_keys, index))  # its place in the list instead of its value
+                name = str(label_of_profile_key(profile.pix_keys, index))  # its place in the list instead of its value
                 yield KeyLeft(name, account, key.type, key.key, _reason_to_stay(key, state, profile))
 
 

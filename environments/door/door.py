@@ -382,7 +382,7 @@ class Door:
             intent,
             code=self.permission.code_in(request),
             with_token=last_word in self.secrets.tokens,  # the present token, and those before it
-            path=self.permission.path(request),
+            path=self.permission.path_below_base_url(request),
             may_name_another_key=self._deletes_keys,
         )
         may_clean_up = intent.credential == VALID and not intent.is_generated

@@ -142,7 +142,7 @@ class KeyChanges:
         if last_list is None or not is_list_of_this_request:  # the answer of this request could not be read as a list
             return
         if self._keys.lists.keys_missing_from(last_list, account):
-            self._read_once(sending, account)
+            self._read_list_once(sending, account)
 
     def _read_lists_before_run(self, sending: Sending) -> None:
         """Read the lists of all accounts in the settings of the run, once, before the run changes any key.
@@ -154,7 +154,7 @@ class KeyChanges:
         if self._may_read:
             for account in self._keys.accounts:
                 if account not in self._keys.lists.last:  # else a scenario has read the list already
-                    self._read(sending, account)
+                    self._read_list_of(sending, account)
         self._keys.lists.run_may_have_changed_keys = True
 
     def _read_lists_after_registration(self, sending: Sending) -> None:
@@ -170,7 +170,7 @@ class KeyChanges:
         can_compare = self._may_read and self._keys.lists.key_at is not None
         if may_have_effect and can_compare and key_type not in self._compared_types:
             self._compared_types.add(key_type)
-            self._read_all(sending)
+            self._read_lists_of_all_accounts(sending)
 
     def _read_lists_after_deletion(self, sending: Sending) -> None:
         """Read the lists of all accounts after a deletion, to see whether it deleted the named key, and no other.
@@ -180,7 +180,7 @@ class KeyChanges:
         account, because such a deletion may rightly have no effect.
         """
         account = self._account_of(sending)
-        self._read_all(sending)
+        self._read_lists_of_all_accounts(sending)
         listing = self._keys.lists.last.get(account)
         if listing is None:
             self._why_deletions_stopped = _LIST_LOST
@@ -200,7 +200,7 @@ class KeyChanges:
                 return
             self._run_end.sleep(at_s - waited_s)  # the waits are counted from the first read
             waited_s = at_s
-            listing = self._read(sending, account)
+            listing = self._read_list_of(sending, account)
         if listing is not None and _shows_any(listing, texts_of_deletion):
             self._why_deletions_stopped = STILL_THERE.of(seconds=waited_s)
 
@@ -225,7 +225,7 @@ class KeyChanges:
         account = self._account_of(sending)
         last_list = self._keys.lists.last.get(account)
         if last_list is None or last_list.number < self._keys.last_registration:
-            last_list = self._read(sending, account)
+            last_list = self._read_list_of(sending, account)
         list_before_run = self._keys.lists.before.get(account)
         if last_list is None or list_before_run is None:
             return say("the list of keys of before the run could not be read, so no key is deleted")
@@ -243,7 +243,7 @@ class KeyChanges:
         account_in_path = sending.plain_request.last_segment
         return account_in_path if account_in_path in self._keys.accounts else self._keys.account
 
-    def _read_all(self, sending: Sending) -> None:
+    def _read_lists_of_all_accounts(self, sending: Sending) -> None:
         """Read the list of each account in the settings of the run.
 
         All of them are read, because a service may change another account than the one that the request names. An
@@ -253,20 +253,20 @@ class KeyChanges:
         changed_account = self._account_of(sending)
         for account in self._keys.accounts:
             if account == changed_account or account in self._keys.lists.before:
-                self._read(sending, account)
+                self._read_list_of(sending, account)
 
-    def _read(self, sending: Sending, account: str) -> Listing | None:
+    def _read_list_of(self, sending: Sending, account: str) -> Listing | None:
         """Read the list of an account, and return it; None if it does not show which keys exist now.
 
         The list is read once more if reading failed, or if a key that existed before the run is missing from it: one
         list may show an older state, so a key counts as vanished only if two lists lack it.
         """
-        listing = self._read_once(sending, account)
+        listing = self._read_list_once(sending, account)
         if listing is None or self._keys.lists.keys_missing_from(listing, account):
-            listing = self._read_once(sending, account)
+            listing = self._read_list_once(sending, account)
         return listing
 
-    def _read_once(self, sending: Sending, account: str) -> Listing | None:
+    def _read_list_once(self, sending: Sending, account: str) -> Listing | None:
         """Ask the service once for the keys of an account, and return the list.
 
         None if a limit keeps the request back, or if the answer does not show which keys exist now.

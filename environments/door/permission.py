@@ -120,7 +120,7 @@ class Permission:
             readings |= path_parameters_reached(_EXECUTION, path_of_code)
         return readings
 
-    def path(self, request: requests.PreparedRequest) -> str:
+    def path_below_base_url(self, request: requests.PreparedRequest) -> str:
         """The path of a request as it is sent, without the path of base_url.
 
         `/v1/accounts`, if base_url is `https://bank.example/api` and the address is `…/api/v1/accounts`.
@@ -136,7 +136,7 @@ class Permission:
         both readings are tried.
         """
         # The suite may have added this parameter (`;…`) behind the code. It is no part of the code.
-        path = self.path(request).removesuffix(MATRIX_PARAMETER)
+        path = self.path_below_base_url(request).removesuffix(MATRIX_PARAMETER)
         # From the end: the documented place of the code is the last segment, so a code there comes first.
         split_and_decoded = [unquote(segment) for segment in reversed(path.split("/"))]
         decoded_and_split = unquote(path).split("/")

@@ -109,7 +109,7 @@ class Keys:
         for place, key in enumerate(keys_of_profile):
             if key.key:
                 run_keys[key.key] = RunKey(
-                    label_of(keys_of_profile, place),
+                    label_of_profile_key(keys_of_profile, place),
                     key.type,
                     key.key,
                     self.account,
@@ -369,7 +369,7 @@ class Keys:
         for text in sorted(new_texts):
             origin = self._key_perhaps_stored_as(text)
             if origin is not None:
-                self._add_listed(origin, text, account)
+                self._add_listed_key(origin, text, account)
 
     def _key_perhaps_stored_as(self, text: str) -> RunKey | None:
         """The key of the run that the service may have stored as this text, which a list shows.
@@ -381,7 +381,7 @@ class Keys:
                 return key
         return None
 
-    def _add_listed(self, origin: RunKey, value: str, account: str) -> None:
+    def _add_listed_key(self, origin: RunKey, value: str, account: str) -> None:
         """Note a further key that the list of this account shows, so that the run deletes it.
 
         The service stored the key `origin`, which the run sent, with this value or at this account. So the exchanges of
@@ -568,7 +568,7 @@ class Keys:
         is_synthetic = not key.is_of_profile and SYNTHETIC_PREFIX in value
         is_refused_at_synthetic_account = key.is_at_synthetic_account and key.state is KeyState.REFUSED
         if presence.is_shown and is_synthetic and self._is_new_at(account, value):
-            self._add_listed(key, value, account)
+            self._add_listed_key(key, value, account)
         elif presence.is_absent and is_refused_at_synthetic_account:
             self._set_state(key, KeyState.GONE)
 
@@ -638,7 +638,7 @@ class Keys:
         return event
 
 
-def label_of(keys: tuple[PixKey, ...], place: int) -> Text:
+def label_of_profile_key(keys: tuple[PixKey, ...], place: int) -> Text:
     """What a report calls a key of the profile, without its value, which is personal: `EMAIL, number 2 of pix_keys`.
 
     `place` is its index in the list `pix_keys` of the profile (the settings of the run).

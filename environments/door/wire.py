@@ -79,7 +79,7 @@ class Wire(HTTPAdapter):
         needs_no_tls = profile.base_url.startswith("http:") and not proxy
         self._context = None if needs_no_tls else _tls_context(profile)
         self._send_options: Any = {
-            "stream": True,  # do not read the body: `_body_of` reads it, up to its limit
+            "stream": True,  # do not read the body: `_read_body` reads it, up to its limit
             "timeout": (min(CONNECT_TIMEOUT_S, timeout), timeout),  # for the connection, and for each next byte
             "verify": str(profile.tls.ca_bundle) if profile.tls.ca_bundle else True,
             "proxies": {"http": proxy, "https": proxy},
@@ -116,7 +116,7 @@ class Wire(HTTPAdapter):
         """
         deadline = Deadline(self._watchdog, sends=False)
         try:
-            result = self._exchange(requests.Request("GET", base_url).prepare(), deadline)
+            result = self._send_and_read(requests.Request("GET", base_url).prepare(), deadline)
         except ConnectedError:  # there is a connection: the error keeps the request from being sent
             return ""
         return str(result.message) if isinstance(result, Failure) else ""
@@ -146,7 +146,7 @@ class Wire(HTTPAdapter):
         )
         if has_broken_percent_encoding(sending.request.path_url):
             deadline.target_as_it_is = sending.request.path_url
-        result = self._exchange(sending.request, deadline, sending.intent.operation)
+        result = self._send_and_read(sending.request, deadline, sending.intent.operation)
         # A new connection is also used if there is no kept one.
         if deadline.used_new_connection or not isinstance(result, Failure):
             return result
@@ -179,7 +179,7 @@ class Wire(HTTPAdapter):
         pools = self.poolmanager.pools
         return any(pools[key].service_closes_unannounced for key in pools.keys())  # noqa: SIM118 - it has no __iter__
 
-    def _exchange(
+    def _send_and_read(
         self, request: requests.PreparedRequest, deadline: Deadline, operation: str = ""
     ) -> Response | Failure:
         """Send a request and read its answer. Returns a response, or a failure if there is none.
@@ -196,7 +196,7 @@ class Wire(HTTPAdapter):
             try:
                 raw = self.send(request, **self._send_options).raw
                 most_bytes, limit_in_words = self._most_bytes_for(operation)
-                body, limit_that_cut = _body_of(raw, most_bytes, limit_in_words)
+                body, limit_that_cut = _read_body(raw, most_bytes, limit_in_words)
                 self._note_weight(operation, body)
                 if deadline.expired:  # the answer ends where the watchdog shut the connection down
                     raise TimeoutError
@@ -274,7 +274,7 @@ def _content_coding_of(raw: urllib3.BaseHTTPResponse) -> str:
     return "deflate"
 
 
-def _body_of(raw: urllib3.BaseHTTPResponse, most_bytes: int, limit_in_words: str) -> tuple[bytes, str]:
+def _read_body(raw: urllib3.BaseHTTPResponse, most_bytes: int, limit_in_words: str) -> tuple[bytes, str]:
     """Read the body of an answer, at most `most_bytes` after its content coding (such as gzip) is undone.
 
     Returns the body and an empty text, and the connection is kept for the next request. If the body is longer, returns
@@ -326,14 +326,14 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
     If the request may have been sent, the failure is never "no connection", because that would say that nothing was
     sent: `urllib3` may report a fault of the proxy after the proxy has passed the request on.
     """
-    causes = list(_causes(error))
+    causes = list(_error_and_its_causes(error))
     is_late = any(isinstance(cause, exceptions.ReadTimeoutError | TimeoutError) for cause in causes)
     was_connected = deadline.sock is not None  # without a connection, being late means "no connection in time"
     if deadline.expired or (is_late and was_connected):
         return Failure(FailureKind.TIMEOUT, f"no complete answer within limits.timeout ({seconds:g} s)")
     tls_errors = [cause for cause in causes if isinstance(cause, ssl.SSLError)]
     if tls_errors:
-        return Failure(FailureKind.TLS, _tls_failure(tls_errors[-1]))
+        return Failure(FailureKind.TLS, _message_of_tls_failure(tls_errors[-1]))
     for exception_type, kind, message in _FAILURES:
         if kind is _NO_CONNECTION and deadline.may_have_left:
             continue
@@ -344,18 +344,18 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
     return Failure(FailureKind.NOT_HTTP, "the answer is not HTTP")
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _error_and_its_causes(error: BaseException | None) -> Iterator[BaseException]:
     """An exception and all exceptions that led to it, by `raise … from …` or while another one was handled.
 
     `urllib3` wraps the error that tells most, such as an error of TLS, into several others.
     """
     if error is not None:
         yield error
-        yield from _causes(error.__cause__)
-        yield from _causes(error.__context__)
+        yield from _error_and_its_causes(error.__cause__)
+        yield from _error_and_its_causes(error.__context__)
 
 
-def _tls_failure(error: ssl.SSLError) -> str:
+def _message_of_tls_failure(error: ssl.SSLError) -> str:
     """A message for the report: why TLS failed, in the words of OpenSSL, and what to check.
 
     The words of OpenSSL name no more than the host. Its text is `[SSL: CODE] message (_ssl.c:123)`. The code before the

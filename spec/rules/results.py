@@ -19,16 +19,16 @@ from spec.message import Value
 from spec.rules.table import (
     InconclusiveError,
     data_in,
+    documented_names_in,
     envelope_in,
     json_in,
     member_in,
     names_for_message,
-    names_in,
     pointer_to,
     rule,
     spelling_of,
     text_in,
-    type_of,
+    type_in_words,
 )
 from spec.rules.tax_document import is_fully_masked, is_fully_visible, lacks_leading_zeros, shows_document_in_full
 
@@ -63,7 +63,7 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     if key_is_the_document:  # no statement says that a PIX key is masked
         return None
     # Other documented members, such as the account, are not looked at: no statement says that they hide the document.
-    documented_paths = {(data_name, name) for name in names_in(exchange)}
+    documented_paths = {(data_name, name) for name in documented_names_in(exchange)}
     pointers_to_document = []
     for path, value in leaves.items():
         is_undocumented = path not in documented_paths
@@ -115,7 +115,7 @@ def error_of_the_example(exchange: Exchange) -> Finding | None:
     _, error = member_in(data_in(exchange), "error")
     if error is None:
         return None
-    return _finding_on("error", "error-not-null", exchange, type=type_of(error))
+    return _finding_on("error", "error-not-null", exchange, type=type_in_words(error))
 
 
 # -- the key registration result -----------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def _success_in_lower_case(exchange: Exchange) -> str:
 @rule("registerPixKey.fields.upperCase")
 def names_start_with_a_capital(exchange: Exchange) -> Finding | None:
     """The name of each documented field of the key registration result starts with an upper-case letter."""
-    names = names_in(exchange)
+    names = documented_names_in(exchange)
     if not names:
         raise InconclusiveError("no documented field")
     wrong_names = [name for name in names if not name[:1].isupper()]
@@ -232,7 +232,7 @@ def key_of_the_example(exchange: Exchange) -> Finding | None:
     _, key = member_in(data_in(exchange), "Key")
     if key is None:
         return None
-    return _finding_on("Key", "key-not-null", exchange, type=type_of(key))
+    return _finding_on("Key", "key-not-null", exchange, type=type_in_words(key))
 
 
 def _finding_on(field: str, code: str, exchange: Exchange, **parameters: Value) -> Finding:

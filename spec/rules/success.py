@@ -25,15 +25,15 @@ from spec.rules.table import (
     InconclusiveError,
     ObjectReader,
     data_in,
+    documented_names_in,
     envelope_in,
     json_in,
     member_in,
     names_for_message,
-    names_in,
     pointer_to,
     rule,
     successful_response,
-    type_of,
+    type_in_words,
 )
 
 _WHOLE_BODY = ""
@@ -104,7 +104,7 @@ def no_byte_order_mark(exchange: Exchange) -> Finding | None:
 def one_object(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} is one JSON object, the envelope."""
     value = json_in(exchange)
-    return None if isinstance(value, dict) else finding("no-object", _WHOLE_BODY, type=type_of(value))
+    return None if isinstance(value, dict) else finding("no-object", _WHOLE_BODY, type=type_in_words(value))
 
 
 @rule("*.envelope.shape")
@@ -133,7 +133,8 @@ def code_of_the_example(exchange: Exchange) -> Finding | None:
 @rule("*.envelope.result")
 def result_in_data(exchange: Exchange) -> Finding | None:
     """The field data in the envelope of the {request} response is the {result}."""
-    if names_in(exchange):  # one documented field in `data` is enough: other rules report fields that are missing
+    # One documented field in `data` is enough: other rules report fields that are missing.
+    if documented_names_in(exchange):
         return None
     return finding("no-result", pointer_to(envelope_in, "data", exchange))
 
@@ -218,7 +219,7 @@ def has_its_type(read_object: ObjectReader, field: Field, exchange: Exchange) ->
     names = [message_of(name) for name in field.types]
     types = say("{one} or {other}", one=names[0], other=names[1]) if len(names) > 1 else names[0]
     pointer_to_field = pointer_to(read_object, field.name, exchange)
-    return finding("type", pointer_to_field, name=field.name, types=types, type=type_of(value))
+    return finding("type", pointer_to_field, name=field.name, types=types, type=type_in_words(value))
 
 
 @field_rule("*.spelling")

@@ -112,7 +112,7 @@ def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
     return member
 
 
-def names_in(exchange: Exchange) -> list[str]:
+def documented_names_in(exchange: Exchange) -> list[str]:
     """Names of the documented fields that are in `data` of the answer, as the answer spells them."""
     data = data_in(exchange)
     names = []
@@ -157,7 +157,7 @@ def spelling_of(members: Mapping[str, Any], name: str) -> str:
 # -- words for messages --------------------------------------------------------------------------------------------
 
 
-def type_of(value: object) -> Text:
+def type_in_words(value: object) -> Text:
     """The JSON type of a value in words for a message: `an integer`, `a string`, `null`."""
     if value is None:
         return "null"

@@ -29,7 +29,7 @@ def test_a_response_gives_its_body_back_as_it_was(size):
 def test_only_a_large_body_is_kept_compressed(size, is_compressed):
     """A large body needs much memory, so a response keeps it compressed if it has more than LARGE bytes."""
     response = Response(200, (), b"x" * size)
-    kept_bytes, *_ = response.content
+    kept_bytes, *_ = response.stored_body_and_size
 
     assert (len(kept_bytes) < size) is is_compressed
 

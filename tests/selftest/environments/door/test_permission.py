@@ -23,7 +23,7 @@ def raise_if_forbidden(method, url, allow=("read", "execute"), *, credential="va
     request = requests.Request(method, url).prepare()
     sending = Sending(request, Intent("", credential=credential), with_token=with_token)
     permission = Permission(BASE, frozenset(allow), Secrets({"code": (KNOWN_CODE,)}))
-    sending.path = permission.path(request)
+    sending.path = permission.path_below_base_url(request)
     permission.check(sending)
 
 

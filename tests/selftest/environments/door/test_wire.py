@@ -79,7 +79,7 @@ def test_a_failed_tls_handshake_is_reported_in_one_line(
     assert service.received == []
 
 
-def test_a_missing_client_certificate_is_a_tls_failure(certificates):
+def test_a_missing_client_certificate_is_a_message_of_tls_failure(certificates):
     """The service asks for a client certificate, and the profile (the settings of the run) has none.
 
     TLS 1.3 reports that only after the handshake, when the request is on its way. The service does not get it.
