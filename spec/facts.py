@@ -282,7 +282,8 @@ def _facts_of_values(values: list[Any], depth: int) -> set[Fact]:
             items.extend(value)
     facts_inside = _facts_of_members(objects, depth - 1)
     if items:  # items of arrays, and members whose names may be data, are both under *
-        facts_inside[ANY] = facts_inside.get(ANY, set()) | _facts_of_values(items, depth - 1)
+        facts_of_items = _facts_of_values(items, depth - 1)
+        facts_inside[ANY] = facts_inside.get(ANY, set()) | facts_of_items
     for name, inner_facts in facts_inside.items():
         facts.update((f"/{name}{pointer}", type_name) for pointer, type_name in inner_facts)
     return facts
@@ -304,7 +305,8 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     values = defaultdict(list)
     for members in objects:
         for name, value in members.items():
-            values[name if name in names else ANY].append(value)
+            shown_name = name if name in names else ANY
+            values[shown_name].append(value)
     facts = {name: _facts_of_values(values[name], depth) for name in values}
     for name in names:
         some_objects_lack_it = len(values[name]) < len(objects)

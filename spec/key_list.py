@@ -358,6 +358,8 @@ class Listing:
 
 _ABSENT = object()
 """Used as a value if there is no value at a pointer."""
+_Holders = tuple[Any, ...]
+"""The objects around a value in an item of the list, the outermost first."""
 
 
 def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
@@ -383,13 +385,14 @@ def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
 
 
 def _values_with_holders(
-    value: Any, pointer_parts: list[str], holders: tuple[Any, ...] = (), *, is_in_an_item: bool = False
-) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    value: Any, pointer_parts: list[str], holders: _Holders = (), *, is_in_an_item: bool = False
+) -> Iterator[tuple[Any, _Holders]]:
     """The values inside `value` at a JSON pointer in which * is every item, each with the objects around it.
 
-    The first of these objects (`holders`) is the item of the list, and the last one has the value as a member. Objects
-    around the item do not count, because what they say is about all items. `holders` and `is_in_an_item` are for the
-    recursive calls: what is known from the parts of the pointer before.
+    In the list [{"id": "7", "pix": {"key": "a"}}] the pointer /*/pix/key leads to "a", and around it are the objects
+    {"id": "7", …} and {"key": "a"}. The first of these objects (`holders`) is the item of the list, and the last one
+    has the value as a member. Objects around the item do not count, because what they say is about all items. `holders`
+    and `is_in_an_item` are for the recursive calls: what is known from the parts of the pointer before.
     """
     if not pointer_parts:  # the end of the pointer
         yield value, holders
@@ -405,7 +408,7 @@ def _values_with_holders(
         yield from _values_with_holders(value[name], further_parts, holders, is_in_an_item=is_in_an_item)
 
 
-def _values_in_holders(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> ValuesBeside:
+def _values_in_holders(holders: _Holders, key: str, *, is_a_member: bool) -> ValuesBeside:
     """Names and values beside a key in an item of a list, such as {("0/status", "ACTIVE")}.
 
     `holders` are the objects around the key, the outermost first. `is_a_member` is True if the last of them has the key

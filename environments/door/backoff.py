@@ -234,8 +234,9 @@ class Backoff:
             is_sent_again = self._pause_as_asked(sending, response)
         else:
             return False
+        others_were_on_the_wire = sending.beside > 0
         was_sent_after_last_halving = sending.most_at_once == self.most_at_once
-        if sending.beside and was_sent_after_last_halving:
+        if others_were_on_the_wire and was_sent_after_last_halving:
             self.most_at_once = max(1, self.most_at_once // 2)
         return is_sent_again
 
@@ -243,8 +244,8 @@ class Backoff:
         """Pause all threads after the answer "come back later" (such as 429) or an answer of a gateway (such as 503).
 
         Returns true if the request is to be sent again. That happens at most three times, after 1, 2 and 4 seconds, or
-        after the time that the answer names. An invalid request is sent to a gateway only once more and without a
-        pause, because a gateway may refuse every invalid request in this way.
+        after the time that the answer names. After the answer of a gateway, an invalid request is sent only once more,
+        and without a pause unless the answer names a time: a gateway may refuse every invalid request in this way.
 
         If all attempts of one request got such an answer, the following requests of its kind (`_kind_of_request`) are
         not repeated, because the run would wait for each of them. The same holds if the named time is too long.
@@ -252,7 +253,9 @@ class Backoff:
         exchange = sending.exchange
         is_of_gateway = refusal_kind(response) is RefusalKind.GATEWAY
         seconds_named = _seconds_of_retry_after(response)
-        waits = (0.0,) if is_of_gateway and not exchange.valid else WAITS_S
+        waits: tuple[float, ...] = WAITS_S
+        if is_of_gateway and not exchange.valid:
+            waits = (0.0,)
         kind = _kind_of_request(exchange)
         if not is_of_gateway:  # a service that says "later" after wrong tokens perhaps locks the caller out
             self._count_lockout(sending)
@@ -262,7 +265,9 @@ class Backoff:
         if has_used_all_waits or named_time_is_too_long:
             self._kinds_given_up.add(kind)
         elif kind not in self._kinds_given_up:
-            seconds = waits[sending.times_asked_to_wait] if seconds_named is None else seconds_named
+            seconds = waits[sending.times_asked_to_wait]
+            if seconds_named is not None:
+                seconds = seconds_named
             # Also if this request is not sent again, because the requests of other threads would get the same answer.
             self._pause(seconds)
             is_sent_again = _may_be_repeated(sending, is_of_gateway=is_of_gateway)

@@ -117,6 +117,7 @@ class EventLog:
         written.
         """
         with ExitStack() as lock:
+            # An error of the file system becomes a JournalError here, but not inside the `with` block of the caller.
             with as_journal_error():
                 self._require_file()
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -111,11 +111,13 @@ class Budget:
             return
         operation = sending.intent.operation
         if not _has_real_code_or_account(sending):
-            if not self.wrong_tokens_left_for_synthetic(operation):
+            if self.wrong_tokens_left_for_synthetic(operation) <= 0:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
             self._with_synthetic_identifiers[operation] += 1
             return
-        reserved_for_others = 0 if sending.resends_executed_code else self._reserved_for_executed_code[operation]
+        reserved_for_others = self._reserved_for_executed_code[operation]
+        if sending.resends_executed_code:  # the part is reserved for this request
+            reserved_for_others = 0
         if self._counts[operation] + reserved_for_others >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
         self._counts[operation] += 1

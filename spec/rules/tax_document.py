@@ -352,7 +352,8 @@ def _points_of_mask(mask: str, characters: str) -> int:
     number_visible = len("".join(parts))
     pattern = _mask_as_pattern(mask)  # a dot for each hidden character
     if len(pattern) == len(characters):
-        return number_visible if re.fullmatch(pattern, characters) else _DISAGREES
+        agrees = re.fullmatch(pattern, characters) is not None
+        return number_visible if agrees else _DISAGREES
     parts_in_order = ".*".join(parts)
     first_is_visible = not pattern.startswith(".")
     last_is_visible = not pattern.endswith(".")
@@ -360,5 +361,7 @@ def _points_of_mask(mask: str, characters: str) -> int:
     fits_at_start = first_is_visible and re.match(parts_in_order, characters)
     if fits_at_end or fits_at_start:
         return number_visible
-    fits_somewhere = re.search(parts_in_order, characters)
-    return number_visible - _MAY_FIT_BY_CHANCE if fits_somewhere else _DISAGREES
+    fits_somewhere = re.search(parts_in_order, characters) is not None
+    if fits_somewhere:
+        return number_visible - _MAY_FIT_BY_CHANCE
+    return _DISAGREES
