@@ -213,7 +213,9 @@ def refusal_about_the_caller(response: Response) -> RefusalKind | None:
     """
     if refuses_the_token(response):
         return RefusalKind.TOKEN
-    refusal = RefusalKind.REDIRECT if is_page(response) else refusal_kind(response)
+    if is_page(response):
+        return RefusalKind.REDIRECT
+    refusal = refusal_kind(response)
     return refusal if refusal in ABOUT_THE_CALLER else None
 
 

@@ -95,8 +95,10 @@ class Packed:
         # The decorator `dataclass` reads the field on the class, to find out whether it has a default value.
         if instance is None:
             raise AttributeError(f"{self._name} has no default")
-        content, size_if_packed = vars(instance)[self._name]
-        return zlib.decompress(content) if size_if_packed else content
+        stored_bytes, size_if_packed = vars(instance)[self._name]
+        if size_if_packed:
+            return zlib.decompress(stored_bytes)
+        return bytes(stored_bytes)
 
     def __set__(self, instance: object, value: bytes) -> None:
         """Store the bytes. More than LARGE bytes are compressed, because a run keeps every response in memory."""
@@ -182,7 +184,7 @@ class Response:
     could."""
 
     def __repr__(self) -> str:
-        """Without headers and body, because pytest writes it into reports and they may hold secrets."""
+        """The response as text, for pytest. Headers and body are not in it, because they may hold secrets."""
         return f"Response(status={self.status!r}, cut={self.cut!r})"
 
     @property
@@ -191,14 +193,14 @@ class Response:
 
         The suite itself compresses bodies of more than LARGE bytes (`Packed`), to save memory.
         """
-        content: tuple[bytes, int] = vars(self)["body"]  # where the descriptor `Packed` stores the two
-        return content
+        body_and_size: tuple[bytes, int] = vars(self)["body"]  # where the descriptor `Packed` stores the two
+        return body_and_size
 
     @property
     def size(self) -> int:
         """Number of bytes of the body, before compression."""
-        content, size_if_packed = self.stored_body_and_size
-        return size_if_packed or len(content)
+        stored_body, size_if_packed = self.stored_body_and_size
+        return size_if_packed or len(stored_body)
 
     @property
     def start(self) -> bytes:
@@ -206,11 +208,11 @@ class Response:
 
         Only a longer body is stored compressed (`Packed`). No more than its first LARGE bytes are decompressed.
         """
-        content, size_if_packed = self.stored_body_and_size
+        stored_body, size_if_packed = self.stored_body_and_size
         is_compressed = size_if_packed > 0
         if not is_compressed:
-            return content
-        return zlib.decompressobj().decompress(content, LARGE)
+            return stored_body
+        return zlib.decompressobj().decompress(stored_body, LARGE)
 
     def header(self, name: str) -> str:
         """The value of the first header of that name, in any letter case; the empty string if there is none."""
@@ -235,18 +237,18 @@ class Response:
         The JSON of a small body is stored for the whole run. The JSON of a larger body is dropped soon, and the body is
         parsed again if its JSON is needed again.
         """
-        content, size_if_packed = self.stored_body_and_size
+        stored_body, size_if_packed = self.stored_body_and_size
         if self.cut:
             return JsonText(why_not_read=self.cut)
         if self.broken:
             return JsonText(error=self.broken)
         is_large = size_if_packed > 0  # only a large body is compressed
         if is_large:
-            text = _read_large(content)
+            text = _read_large(stored_body)
             self._compute_before_large_json_is_dropped()
             return text
-        if len(content) > SMALL:
-            return _read_medium(content)
+        if len(stored_body) > SMALL:
+            return _read_medium(stored_body)
         return _read_small(self)
 
     def _compute_before_large_json_is_dropped(self) -> None:

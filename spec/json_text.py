@@ -233,8 +233,10 @@ def _number(text: str) -> Decimal | HugeNumber:
     1e9999999.
     """
     mantissa, _, exponent = text.lower().partition("e")  # "1.5e3" has the mantissa 1.5 and the exponent 3
-    is_long = len(mantissa) > MAX_DIGITS
-    if not is_long and len(exponent.lstrip("+-0")) <= _LARGEST_EXPONENT_DIGITS:
+    digits_of_exponent = exponent.lstrip("+-0")  # without leading zeros
+    mantissa_is_short = len(mantissa) <= MAX_DIGITS
+    exponent_is_short = len(digits_of_exponent) <= _LARGEST_EXPONENT_DIGITS
+    if mantissa_is_short and exponent_is_short:
         return Decimal(text)
     digits_after_the_point = mantissa.partition(".")[2]
     has_fraction = bool(digits_after_the_point.strip("0"))

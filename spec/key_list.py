@@ -347,12 +347,12 @@ class Listing:
         each item that has the key at `key_at`, the place of the keys by the settings of the run. By comparing the sets
         of two keys, the run finds out whether a key is listed in the same state as an accepted key.
         """
-        # False if the items are no objects but the keys themselves: ["a@b.example", "c@b.example"].
-        is_a_member = self._pointer[-1:] != [_ANY_ITEM]
+        # True if the items are the keys themselves, and no objects: ["a@b.example", "c@b.example"].
+        items_are_keys = self._pointer[-1:] == [_ANY_ITEM]  # such as /data/keys/*
         values_of_items = set()
         for value, holders in _values_with_holders(self._value, self._pointer):
             if _is_the_key(value, key):
-                values_of_items.add(_values_in_holders(holders, key, is_a_member=is_a_member))
+                values_of_items.add(_values_in_holders(holders, key, is_a_member=not items_are_keys))
         return values_of_items
 
 

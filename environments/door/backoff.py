@@ -79,7 +79,7 @@ class _Outage:
     @property
     def in_words(self) -> Text:
         """A line for the report with the statuses and the duration, "no answer but 502, 503 for 12 s: run it again"."""
-        statuses = ", ".join(map(str, sorted(self.statuses)))
+        statuses = ", ".join(str(status) for status in sorted(self.statuses))
         return OUTAGE.of(statuses=statuses, seconds=round(self.until - self.since))
 
 
@@ -143,8 +143,8 @@ class Backoff:
     def on_the_wire(self, sending: Sending) -> Iterator[None]:
         """Wait until a request may be sent, and count it as on the wire until the `with` block ends.
 
-        On the wire are requests that are sent, or about to be sent, and not answered so far. This one waits three
-        times:
+        On the wire are requests that are sent, or about to be sent, and not answered so far. The request
+        waits three times:
 
         1. until fewer requests than permitted are on the wire; then it counts as one of them
         2. for `limits.rate` (requests a second)

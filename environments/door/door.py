@@ -671,6 +671,7 @@ class Door:
         was_sent_before = sending.number > 0
         if was_sent_before:
             return
+        # The argument of the error, because it may be a message, of which `str` would give the English text alone.
         reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
             self.note(NoteSubject.NOT_ALL_SENT, reason, sending.intent.operation)

@@ -89,8 +89,8 @@ class Identifiers:
             if not is_synthetic:
                 raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
         # A server may read several operations from an unusual path, such as one with two slashes.
-        changes_something = not sending.reachable_operations.isdisjoint((*_CHANGE_KEYS, *PREPARING_OPERATIONS))
-        if not changes_something:
+        changing_operations = sending.reachable_operations.intersection((*_CHANGE_KEYS, *PREPARING_OPERATIONS))
+        if not changing_operations:
             return
         leaves = leaves_in(sending.plain_request.body)
         if leaves is None:
@@ -99,7 +99,7 @@ class Identifiers:
         self._refuse_identifiers_of_others(sending, leaves)
         body_names_account = any(leaf in self._profile.accounts for _, leaf in leaves)
         names_account_of_profile = bool(accounts_of_profile_in_path) or body_names_account
-        changes_keys = not sending.reachable_operations.isdisjoint(_CHANGE_KEYS)
+        changes_keys = bool(changing_operations.intersection(_CHANGE_KEYS))
         if names_account_of_profile and changes_keys:
             self._refuse_malformed(sending, leaves)
 
@@ -155,7 +155,7 @@ class Identifiers:
             return True
         # A member with a made-up name is not documented, so no service reads an account or a key from it.
         member_is_made_up = any(SYNTHETIC_PREFIX in str(name) for name in path)
-        member_has_no_identifier = not _MEMBERS_WITHOUT_IDENTIFIERS.isdisjoint(path)
+        member_has_no_identifier = any(name in _MEMBERS_WITHOUT_IDENTIFIERS for name in path)
         if member_is_made_up or member_has_no_identifier:
             return True
         is_synthetic = SYNTHETIC_PREFIX in leaf

@@ -195,11 +195,11 @@ class KeyChanges:
         """
         texts_of_deletion = texts_of(sending.exchange.request.body)
         waited_s = 0
-        for at_s in _WAITS_S:
+        for seconds_after_deletion in _WAITS_S:
             if listing is None or not _shows_any(listing, texts_of_deletion):
                 return
-            self._run_end.sleep(at_s - waited_s)  # the waits are counted from the first read
-            waited_s = at_s
+            self._run_end.sleep(seconds_after_deletion - waited_s)
+            waited_s = seconds_after_deletion
             listing = self._read_list_of(sending, account)
         if listing is not None and _shows_any(listing, texts_of_deletion):
             self._why_deletions_stopped = STILL_THERE.of(seconds=waited_s)

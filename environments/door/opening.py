@@ -139,7 +139,8 @@ def journal_of(
     profile takes the secret key of the file from an environment variable that is not set.
     """
     path, digest_key = _journal_file_and_digest_key(profile)
-    return kind(path, digest_key, environment=profile.name if profile else "", run=run, codes_to_resend=codes_to_resend)
+    name_of_profile = profile.name if profile else ""
+    return kind(path, digest_key, environment=name_of_profile, run=run, codes_to_resend=codes_to_resend)
 
 
 def _journal_file_and_digest_key(profile: Profile | None) -> tuple[Path, DigestKey]:

@@ -214,7 +214,7 @@ class Keys:
     def keys_of_runs(self) -> Iterator[PixKey]:
         """The keys of this run, and the keys that earlier runs registered and did not delete.
 
-        Those of this run are the keys of the profile (its settings), the keys that it made up, and the keys that a
+        The keys of this run are the keys of the profile (its settings), the keys that it made up, and the keys that a
         service made for it. Keys of unknown value are left out. Raises JournalError if the record of earlier runs
         cannot be read.
         """
@@ -249,7 +249,7 @@ class Keys:
         return False
 
     def deletions_still_listed(self, deletions: Iterable[Exchange]) -> list[Exchange]:
-        """Those of the deletions (DELETE requests, which all succeeded) whose key the last list still shows.
+        """The deletions (DELETE requests, which all succeeded) whose key the last list still shows.
 
         The report warns of them, because perhaps another key was deleted.
         """

@@ -205,7 +205,8 @@ class TokenMonitor:
         request_has_newest_token = self._secrets.token() in authorization
         if request_has_newest_token and not self._expired_at:
             repetition = self._repeat_alone(last_granted_read)
-            if repetition and repetition.response and may_be_due_to_a_bad_token(repetition.response):
+            answer = repetition.response if repetition is not None else None
+            if answer is not None and may_be_due_to_a_bad_token(answer):
                 self._fetch(sending.exchange.number)
         return self._secrets.token() not in authorization
 
@@ -232,8 +233,8 @@ class TokenMonitor:
 
         | answers | what follows |
         |---|---|
-        | all are refused because of the caller | the token has expired: nothing more is sent |
-        | one is not refused so | the token has not expired; the first refusal does not count as a fault |
+        | all are refused because of the caller, such as with 401 | the token has expired: nothing more is sent |
+        | one is accepted, or refused otherwise | the token is valid; the first refusal does not count as a fault |
         | one got no answer, or was kept back by a limit | nothing is known, and the run goes on |
 
         `number` is the number of the exchange whose refusal led to this check.
@@ -250,7 +251,8 @@ class TokenMonitor:
                         return
                     self._refused_since_granted.append(repetition.number)
         self.has_ended_the_run = True
-        # It was set before this check. An answer to another request, which needs no token, may have reset it meanwhile.
+        # `_expired_at` was set before this check. An answer to another request, which needs no token, may have set it
+        # to 0 meanwhile.
         self._expired_at = number
         self._disregard_refused()
 

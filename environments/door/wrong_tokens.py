@@ -420,7 +420,7 @@ INVALID_CREDENTIALS: Mapping[str, str] = {
 
 
 def permitted_credential_forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
-    """Those of the forms `among` that may be sent. A form is a kind of wrong token, such as "the token cut short".
+    """The forms in `among` that may be sent. A form is a kind of wrong token, such as "the token cut short".
 
     A form from which somebody could restore the right token is permitted only if `allow` of the profile (the settings
     of the run) has `fuzz`. If the right `token` is given, forms that cannot be made from it are left out, such as

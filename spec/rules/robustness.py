@@ -26,7 +26,7 @@ requirements, and each exchange with the operation is judged for them."""
 def robustness_of(operation: str) -> list[str]:
     """Ids of the robustness requirements of an operation, such as `executePix.serverError`.
 
-    None for an undocumented path, whose operation is the empty text.
+    The list is empty for an undocumented path, whose operation is the empty text.
     """
     if operation == "":
         return []

@@ -184,12 +184,13 @@ def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
     def register(function: FieldRule) -> FieldRule:
         """Put the function into RULES for each id that fits the pattern, with its first two arguments filled in."""
         for requirement_id in fnmatch.filter(requirements(), pattern):
-            operation_id, *middle_parts, field_name, _ = requirement_id.split(".")
+            operation_id, *middle_parts, field_name, _ = requirement_id.split(".")  # executePix.envelope.code.type
             operation = operations()[operation_id]
             is_in_envelope = bool(middle_parts)  # ["envelope"], or nothing for a field of data
             read_object = envelope_in if is_in_envelope else data_in
             documented = operation.envelope if is_in_envelope else operation.result
             fields_by_name = {field.name: field for field in documented}
+            # The exchange is the only argument that is left, as in every rule.
             RULES[requirement_id] = partial(function, read_object, fields_by_name[field_name])
         return function
 

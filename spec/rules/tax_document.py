@@ -133,7 +133,9 @@ def is_fully_visible(document: str) -> bool:
     if len(_alphanumeric(text)) < _CPF_LENGTH:  # too short for any tax document
         return False
     # 11 or 14 digits with signs between all of them, as 1*2*3*…, are as visible as digits without signs.
-    if _DIGIT_BY_DIGIT.fullmatch(text) or _shows_all_between_masks(text):
+    if _DIGIT_BY_DIGIT.fullmatch(text):
+        return True
+    if _shows_all_between_masks(text):
         return True
     return any(_is_the_document(candidate) for candidate in _candidates(text))
 
@@ -148,7 +150,9 @@ def lacks_leading_zeros(document: str) -> bool:
     if not _NUMBER.fullmatch(text):  # digits without a 0 in front, as a number is written
         return False
     digits = _alphanumeric(text)
-    return bool(cpf.is_valid(digits.zfill(_CPF_LENGTH)) or cnpj.is_valid(digits.zfill(_CNPJ_LENGTH)))
+    possible_cpf = digits.zfill(_CPF_LENGTH)  # with zeros in front
+    possible_cnpj = digits.zfill(_CNPJ_LENGTH)
+    return bool(cpf.is_valid(possible_cpf) or cnpj.is_valid(possible_cnpj))
 
 
 def shows_document_in_full(text: str, masked_document: str) -> bool:
