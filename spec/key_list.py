@@ -176,7 +176,9 @@ class Listing:
         plain_key = plain(key)
         if not plain_key or plain_key not in self._plain_texts_anywhere:
             return False
-        end_of_key = plain_key[-_LAST_DIGITS:] if plain_key.isdecimal() else plain_key  # without a country code
+        end_of_key = plain_key
+        if plain_key.isdecimal():
+            end_of_key = plain_key[-_LAST_DIGITS:]  # without a country code, which the list may leave out
         may_be_at_key_at = any(plain(text).endswith(end_of_key) for text in self.keys)
         return not may_be_at_key_at and not self.may_show_masked(key)
 
@@ -275,8 +277,10 @@ class Listing:
             if is_outside_the_items and self._says_more(names, value):
                 return True
         headers = {name.lower(): value for name, value in self._headers}
-        links_to_next = re.search(r"rel=\"?next\b", headers.get("link", "")) is not None  # RFC 8288 section 3.3
-        return links_to_next or self._is_more_than_shown(headers.get("x-total-count", ""))
+        link = headers.get("link", "")
+        links_to_next_page = re.search(r"rel=\"?next\b", link) is not None  # RFC 8288 section 3.3
+        number_of_keys = headers.get("x-total-count", "")
+        return links_to_next_page or self._is_more_than_shown(number_of_keys)
 
     def _says_more(self, names: list[str], value: Any) -> bool:
         """True if a member outside the items says that there are more keys, such as `hasNext` or `totalPages`.
@@ -330,7 +334,9 @@ class Listing:
         """
         digits_by_holder: dict[JsonPath, set[str]] = {}
         for path, value in self._leaves:
-            digits = _digits_of(_written_out(value)) if _is_text_or_number(value) else ""
+            if not _is_text_or_number(value):
+                continue
+            digits = _digits_of(_written_out(value))
             if len(digits) < 2:  # any number can be put together from single digits
                 continue
             for length in range(len(path)):  # for each object and array around the value
@@ -553,9 +559,10 @@ _MOST_DIGITS = 40
 
 def _written_out(value: Any) -> str:
     """A value as the text in which digits are looked for: 5.5e12 as 5500000000000, and `%2B55` as `+55`."""
-    if isinstance(value, Decimal):
-        return f"{value:f}" if abs(value.adjusted()) < _MOST_DIGITS else str(value)
-    return unquote(str(value))
+    if not isinstance(value, Decimal):
+        return unquote(str(value))
+    has_few_digits = abs(value.adjusted()) < _MOST_DIGITS  # `adjusted` is the exponent of the first digit
+    return f"{value:f}" if has_few_digits else str(value)  # `f` writes no exponent
 
 
 def _digits_of(text: str) -> str:

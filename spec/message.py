@@ -159,7 +159,8 @@ def texts_in_values(text: Text, within: str = "") -> Iterator[str]:
             yield value
         elif isinstance(value, Message):
             # If the message is the value of that placeholder, all strings inside it are wanted.
-            yield from texts_in_values(value, "" if is_wanted else within)
+            wanted_inside = "" if is_wanted else within
+            yield from texts_in_values(value, wanted_inside)
 
 
 def message_of(text: Text) -> Message:

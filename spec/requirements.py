@@ -49,7 +49,8 @@ class Requirement:
 
 def read_yaml(file: Path) -> Any:
     """The content of a YAML file. The loader of the C library is used if it is installed, because it is faster."""
-    return yaml.load(file.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(file.read_text("utf-8"), Loader=loader)
 
 
 @cache

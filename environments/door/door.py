@@ -267,8 +267,8 @@ class Door:
         `intent` says what the request is meant to be, such as a valid request to the operation `listPixKeys`.
 
         The request may be sent several times, such as after the answer "come back later"; the last answer counts. If
-        the number of the exchange is 0, the request was not sent, because a limit of the run kept it back, or the
-        service cannot be reached any more. Raises ForbiddenError if the settings of the run do not permit the request.
+        the number of the exchange is 0, the request was not sent, and its failure says why: for example, a limit of the
+        run is reached. Raises ForbiddenError if the settings of the run do not permit the request.
         """
         sending = self._new_sending(request, intent)
         exchange = self._send_through_policies(sending)

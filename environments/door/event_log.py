@@ -227,7 +227,8 @@ def replace_file(path: Path, data: bytes) -> None:
     new_file = path.with_name(f"{path.name}.new")
     new_file.unlink(missing_ok=True)  # of a run that was killed
     # O_EXCL: fails if somebody else has made the file or a link meanwhile. 0o600: only the owner may read and write it.
-    with os.fdopen(os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    descriptor = os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -394,8 +394,8 @@ class ExecutionGuard:
         """Note what became of a transaction code after its request, and write it to the journal.
 
         OFFERED (sent with a wrong token, and not executed) is not written, because it was written before the request.
-        If the journal (a file) cannot be written, its last event for the code is still SENT, so no run sends the code
-        again.
+        If the journal (a file) cannot be written, its last event for a code that was sent with the valid token is still
+        SENT, so no run sends the code again.
         """
         self._outcomes[canonical(code)] = outcome
         if outcome is not Outcome.UNKNOWN:
@@ -407,8 +407,8 @@ class ExecutionGuard:
         try:
             if outcome is not Outcome.OFFERED:
                 response = sending.exchange.response
-                status = {"status": str(response.status)} if response else {}
-                self._write(code, outcome, **status)
+                status_of_answer = {"status": str(response.status)} if response else {}
+                self._write(code, outcome, **status_of_answer)
         except JournalError as error:
             self.journal_trouble = str(error)
 

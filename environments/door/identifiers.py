@@ -187,17 +187,17 @@ class Identifiers:
     def _refuse_malformed(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
         """Raises ForbiddenError for a malformed registration or deletion of a key at an account of the profile.
 
-        Its effect could not be known or undone:
+        The profile is the settings of the run. The effect of such a request could not be known or undone:
 
         - A service may take a deletion without a key for a deletion of all keys.
-        - It may register a key that no list shows and no deletion can name.
+        - A service may register a key that no list shows and no deletion can name.
         - If the Content-Type of a deletion is not JSON, the service may not read its body, and so find no key in it.
 
         `leaves` are the values in the body with their paths. Three kinds of bodies are not malformed:
 
         - A body with keys, each of which can be named in a deletion.
         - A registration that asks the service to make a key.
-        - The deletion body of the profile (the settings of the run), even if it has no key.
+        - The deletion body of the profile, even if it has no key.
         """
         keys = list(self._possible_keys_in(sending, leaves))
         can_be_deleted = bool(keys) and all(self._names_no_other_key(key) for key in keys)
@@ -234,8 +234,8 @@ class Identifiers:
         """True if a deletion that names this key cannot make the service delete another key.
 
         A key without characters, or with unusual characters, may be read as another key. So may the bare prefix of the
-        keys that the suite makes up, `pixconf-` (SYNTHETIC_PREFIX). It is permitted only if a run registered a key with
-        just this value, which happens if a service cuts a longer key.
+        keys that the suite makes up, `pixconf-` (SYNTHETIC_PREFIX). The bare prefix is permitted only if a run
+        registered a key with just this value, which happens if a service cuts a longer key.
         """
         if not is_unambiguous(key):
             return False
@@ -308,7 +308,8 @@ def _texts_in(body: Any) -> set[str]:
 
 def _is_sent_as_json(sending: Sending) -> bool:
     """True if the header Content-Type of the request says that its body is JSON."""
-    return str(sending.request.headers.get("Content-Type", "")).startswith("application/json")
+    content_type = str(sending.request.headers.get("Content-Type", ""))
+    return content_type.startswith("application/json")
 
 
 def _asks_for_a_new_key(sending: Sending) -> bool:
@@ -332,5 +333,7 @@ def _new_uuid_in(sending: Sending) -> str | None:
     """
     key, key_type = key_and_type_in(sending.plain_request.body)
     is_registration = sending.reachable_operations == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
-    is_random = key is not None and _RANDOM_UUID.fullmatch(key) is not None
-    return key if is_registration and is_random else None
+    is_random_uuid = key is not None and _RANDOM_UUID.fullmatch(key) is not None
+    if is_registration and is_random_uuid:
+        return key
+    return None

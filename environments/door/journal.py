@@ -193,8 +193,9 @@ class Journal(EventLog):
     def _signed_number_of_lines(self) -> int | None:
         """The number of lines of the journal, as the last run wrote it to a second file, with a digest as signature.
 
-        None if the signature is missing or wrong. Then somebody may have edited the number so that it fits a shortened
-        journal. If neither file exists, no run has written anything, so the number is 0.
+        None if the second file is missing although the journal has lines, or if its signature is missing or wrong. Then
+        somebody may have shortened the journal, and edited the number so that it fits. If neither file exists, no run
+        has written anything, so the number is 0.
         """
         if not self._count_file.exists():
             nothing_was_written = not self._lines()

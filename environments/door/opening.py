@@ -58,7 +58,8 @@ def open_door(profile: Profile, target: Target, *, codes_to_resend: Container[st
         code_at=preparation.code_at if preparation else "",
         is_sandbox=profile.is_sandbox,
     )
-    door = _door(profile, target, Wire(profile, budget.run_end), budget, journal, record)
+    wire = Wire(profile, budget.run_end)
+    door = _door(profile, target, wire, budget, journal, record)
     door.guard.find_unknown_outcomes()
     return door
 

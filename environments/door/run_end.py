@@ -80,7 +80,8 @@ class RunEnd:
         Requests that were sent have one more second to be answered. Any thread may call this method, but no signal
         handler, because the method waits for a lock that the interrupted thread may have.
         """
-        self._cuts_off_at = min(self._cuts_off_at, self.clock() + _LAST_ANSWERS_S)
+        in_a_second = self.clock() + _LAST_ANSWERS_S
+        self._cuts_off_at = min(self._cuts_off_at, in_a_second)  # a second stop does not prolong the time
         self.is_stopped = True
         self.wake_waiting_threads()
 

@@ -349,8 +349,9 @@ class Keys:
 
         Then it is known whether any list of keys was read in the run, and no later list can change a state.
         """
+        was_any_list_read = bool(self.lists.last)
         for key in self._keys:
-            self._set_state(key, state_at_the_end(key, was_any_list_read=bool(self.lists.last)))
+            self._set_state(key, state_at_the_end(key, was_any_list_read=was_any_list_read))
 
     def add_changed_keys(self, account: str) -> None:
         """Find keys in the last list of an account that the service stored in another form than the run sent them.
@@ -449,9 +450,10 @@ class Keys:
             if profile_value in texts:
                 return profile_key
         value, key_type = key_and_type_in(body)
-        known_key = self._key_with_value(value, account) if value else None
-        if known_key is not None:
-            return known_key
+        if value:
+            known_key = self._key_with_value(value, account)
+            if known_key is not None:
+                return known_key
         new_key = _new_key(value, key_type, account)
         self._keys.append(new_key)
         return new_key

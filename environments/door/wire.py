@@ -84,7 +84,7 @@ class Wire(HTTPAdapter):
             "verify": str(profile.tls.ca_bundle) if profile.tls.ca_bundle else True,
             "proxies": {"http": proxy, "https": proxy},
         }
-        # True while codes may go over kept connections. With a proxy they may not: it may repeat a request whose
+        # True while codes may go over kept connections. With a proxy they may not: the proxy may repeat a request whose
         # connection to the service broke, and so execute a code twice.
         self._codes_may_use_kept_connections = proxy is None
         self._first_code = ""  # the first transaction code that is sent; empty before that

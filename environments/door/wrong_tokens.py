@@ -247,7 +247,9 @@ def _of_another_issuer(token: str) -> str | None:
     header, claims, signature = parts
     if _can_be_guessed(signature):
         return None
-    return f"{header}.{_part_with_members(claims, iss=_ISSUER)}.{_text_of_same_shape(signature)}"
+    other_claims = _part_with_members(claims, iss=_ISSUER)
+    other_signature = _text_of_same_shape(signature)
+    return f"{header}.{other_claims}.{other_signature}"
 
 
 _ISSUER = f"https://{SYNTHETIC_PREFIX}issuer.example"

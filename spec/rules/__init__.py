@@ -53,7 +53,7 @@ def judge(requirement_id: str, exchange: Exchange) -> Judgement:
 @cache
 def _ids_with_a_rule(operation: str) -> list[str]:
     """Ids of the requirements of an operation for which there is a rule, such as `executePix.json`."""
-    return [id for id in RULES if id.partition(".")[0] == operation]
+    return [requirement_id for requirement_id in RULES if requirement_id.split(".")[0] == operation]
 
 
 def _judge(requirement_id: str, exchange: Exchange) -> Judgement:

@@ -221,7 +221,9 @@ def _candidates(text: str) -> Iterator[_Candidate]:
             # An X hides a character, except in a CNPJ with letters, which may have an X of its own.
             hides_nothing = "X" not in characters or cnpj.is_valid(characters)
             if is_one_number and hides_nothing:
-                yield _Candidate(characters, written, text[: match.start(1)], text[match.end(1) :])
+                text_before = text[: match.start(1)]
+                text_after = text[match.end(1) :]
+                yield _Candidate(characters, written, text_before, text_after)
 
 
 def _is_the_document(candidate: _Candidate) -> bool:
