@@ -65,7 +65,7 @@ class Message:
             return template
         return template.format_map(texts)
 
-    def of(self, **values: Value) -> Message:
+    def with_values(self, **values: Value) -> Message:
         """The same template with other values. The values of this message are dropped."""
         return replace(self, values=tuple(values.items()))
 

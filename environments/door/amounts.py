@@ -35,7 +35,7 @@ class Amounts:
     """By operation, the amounts as they are written: a number is a `NumberText`, a text is a plain str."""
 
     @classmethod
-    def of(cls, profile: Profile) -> Amounts:
+    def of_profile(cls, profile: Profile) -> Amounts:
         """The amounts in the request bodies of a profile (the settings of a run): `{"transferP2p": {"10.50"}}`.
 
         An amount is every text or number below a member `value`, because a service may accept `"10.50"` as well as

@@ -80,7 +80,7 @@ class _Outage:
     def in_words(self) -> Text:
         """A line for the report with the statuses and the duration, "no answer but 502, 503 for 12 s: run it again"."""
         statuses = ", ".join(str(status) for status in sorted(self.statuses))
-        return OUTAGE.of(statuses=statuses, seconds=round(self.until - self.since))
+        return OUTAGE.with_values(statuses=statuses, seconds=round(self.until - self.since))
 
 
 class Backoff:

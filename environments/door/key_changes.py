@@ -202,7 +202,7 @@ class KeyChanges:
             waited_s = seconds_after_deletion
             listing = self._read_list_of(sending, account)
         if listing is not None and _shows_any(listing, texts_of_deletion):
-            self._why_deletions_stopped = STILL_THERE.of(seconds=waited_s)
+            self._why_deletions_stopped = STILL_THERE.with_values(seconds=waited_s)
 
     def _read_list_and_find_trouble(self, sending: Sending) -> Text:
         """Reason why lists cannot show which keys a deletion removes, so that it must not be sent; empty if they can.

@@ -204,7 +204,7 @@ class Budget:
         """
         may_prepare = sending.intent.operation in PREPARING_OPERATIONS
         if may_prepare and not self._has_room_for_transfer(sending, self._prepared):
-            raise LimitError(_LIMIT_IS_REACHED.of(setting="transfers", limit=self.limits.transfers))
+            raise LimitError(_LIMIT_IS_REACHED.with_values(setting="transfers", limit=self.limits.transfers))
 
     def _has_room_for_transfer(self, sending: Sending, counted: Counter[_Preparation]) -> bool:
         """True if `limits.transfers` has room for one more request that may prepare a transfer.
@@ -288,7 +288,7 @@ class Budget:
         """
         limit: int = getattr(self.limits, setting)
         if self._counts[setting] >= limit - reserve:
-            raise LimitError(_LIMIT_IS_REACHED.of(setting=setting, limit=limit))
+            raise LimitError(_LIMIT_IS_REACHED.with_values(setting=setting, limit=limit))
         self._counts[setting] += 1
 
     @property

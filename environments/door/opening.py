@@ -114,7 +114,7 @@ def _door(
     check_amounts = permit_everything
     check_identifiers = permit_everything
     if not profile.is_sandbox:
-        check_amounts = Amounts.of(profile).check
+        check_amounts = Amounts.of_profile(profile).check
         check_identifiers = Identifiers(profile, keys).check
     return Door(
         target,

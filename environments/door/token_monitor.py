@@ -87,7 +87,7 @@ class TokenMonitor:
     @property
     def line_about_expiry(self) -> Text:
         """A line for the report which says that the token expired; empty if the service has granted a request since."""
-        return EXPIRED.of(number=self._expired_at) if self._expired_at else ""
+        return EXPIRED.with_values(number=self._expired_at) if self._expired_at else ""
 
     @property
     def notes(self) -> list[Text]:
@@ -221,7 +221,7 @@ class TokenMonitor:
         except ProfileError as error:
             self._lines_about_fetching = [str(error)]  # one line, even if the source fails again and again
         if is_another:
-            self._lines_about_fetching.append(REFRESHED.of(number=number))
+            self._lines_about_fetching.append(REFRESHED.with_values(number=number))
         else:
             self._expired_at = number  # the check resets it if the service still accepts the token
             self._end_if_every_read_is_refused(number)

@@ -262,7 +262,7 @@ def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> Reco
             is_gzip = coding in ("gzip", "x-gzip")  # two names of one coding (RFC 9110 section 8.4.1.3)
             begins_as_gzip = is_gzip and raw.startswith(b"\x1f\x8b")  # RFC 1952 section 2.3.1
             is_broken = is_as_sent or begins_as_gzip
-            return RecordedBody(broken=_BROKEN.of(coding=coding)) if is_broken else NOT_RECORDED
+            return RecordedBody(broken=_BROKEN.with_values(coding=coding)) if is_broken else NOT_RECORDED
         is_whole = is_whole and has_end
     # Compressed bytes without their end are a body that was cut. If they are as many as Content-Length says, the
     # service cut it, and not the recorder. Then the body is judged as it is.

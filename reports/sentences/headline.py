@@ -326,7 +326,7 @@ def left_out(document: RunDocument) -> list[LeftOut]:
     for verdict, (message_with_number, anchor) in _LEFT_OUT.items():
         if verdict in by_verdict:
             requirements = by_verdict[verdict]
-            number_in_words = message_with_number.of(n=len(requirements))  # `3 out of scope`
+            number_in_words = message_with_number.with_values(n=len(requirements))  # `3 out of scope`
             why = joined(_why_left_out(verdict, requirements))
             entries.append(LeftOut(verdict, number_in_words, why, anchor))
     return entries

@@ -126,7 +126,7 @@ def count_of_each_level(levels: Iterable[str]) -> Text:
     for level in LEVELS:
         if numbers[level]:
             words_with_number = _OF_LEVEL[level]  # such as "{n} documented"
-            parts.append(words_with_number.of(n=numbers[level]))
+            parts.append(words_with_number.with_values(n=numbers[level]))
     return joined_with_and(parts)
 
 

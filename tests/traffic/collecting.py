@@ -196,7 +196,7 @@ def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], se
         steps = (say("{number}. {step}", number=number, step=say(step)) for number, step in enumerate(case.steps, 1))
         template = _OF_AN_EXECUTION if case.executes_a_transfer else _OF_A_SEQUENCE
         # The template with its {steps} filled in.
-        shown_by = template.of(steps=joined_keeping_repeats(list(steps), ", "))
+        shown_by = template.with_values(steps=joined_keeping_repeats(list(steps), ", "))
     elif case.unusual_part:
         shown_by = say("{where}, {what}", where=say(case.unusual_part), what=say(case.how_unusual))
     not_of_the_search = [shown for shown, _ in cases if not shown.is_of_the_search]

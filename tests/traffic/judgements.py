@@ -414,7 +414,7 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
     elif not any(answer.response for answer in answers):
         why = say("no registration was answered ({answers})", answers=answers_in_words(answers))
     else:
-        why = _NOT_UNDERSTOOD.of(answers=answers_in_words(answers))
+        why = _NOT_UNDERSTOOD.with_values(answers=answers_in_words(answers))
     if requirement_id == "registerPixKey.contentType.accepted":  # a refusal can show that the body was read as JSON
         return json_is_understood(answers, why)
     return inconclusive(why, *answers[:1])

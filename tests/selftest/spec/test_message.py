@@ -35,12 +35,12 @@ def test_a_value_that_is_a_message_is_translated_too():
 @pytest.mark.parametrize(("number", "text"), [(0, "0 keys"), (1, "1 key"), (2, "2 keys")])
 def test_a_number_decides_between_singular_and_plural(number, text):
     """The number one takes the singular. Zero and all other numbers take the plural."""
-    assert str(say_many("{n} key", "{n} keys").of(n=number)) == text
+    assert str(say_many("{n} key", "{n} keys").with_values(n=number)) == text
 
 
 def test_a_translation_gets_the_singular_and_the_plural():
     """The number of the message decides which of them is translated. Without a number it is the plural."""
-    assert say_many("{n} key", "{n} keys").of(n=2).rendered(in_capitals) == "2 KEYS"
+    assert say_many("{n} key", "{n} keys").with_values(n=2).rendered(in_capitals) == "2 KEYS"
     assert str(say_many("one", "many")) == "many"
 
 

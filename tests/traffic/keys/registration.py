@@ -783,7 +783,7 @@ def _register_random(registrar: Registrar, key: PixKey) -> Text:
             # The reason tells the user how to delete the key that is left.
             if registrar.profile.key_at is None:
                 return RANDOM_LEFT_WITHOUT_KEY_AT
-            return RANDOM_LEFT_WITH_KEY_AT.of(name=name_for_commands(registrar.profile))
+            return RANDOM_LEFT_WITH_KEY_AT.with_values(name=name_for_commands(registrar.profile))
         answer = registrar.register(body, Registering.FIRST_TIME)
         if listing is not None:  # later lists show only in comparison with it that the service made a key
             _read_lists_after_refusal(registrar, answer)

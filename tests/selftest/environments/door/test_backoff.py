@@ -140,7 +140,7 @@ def test_before_a_request_is_sent_again_the_run_waits_as_retry_after_says(status
 
 @pytest.mark.parametrize(
     ("status", "reason"),
-    [(429, ASKED_TO_COME_BACK_LATER), (503, OUTAGE.of(statuses="503", seconds=1 + 2 + 4))],
+    [(429, ASKED_TO_COME_BACK_LATER), (503, OUTAGE.with_values(statuses="503", seconds=1 + 2 + 4))],
     ids=["the service is busy", "a gateway answered for the service"],
 )
 def test_after_the_fourth_answer_later_requests_to_the_operation_are_not_sent_again(status, reason, backoff, time):
