@@ -525,7 +525,7 @@ TLS refused it, the request never arrived."""
 
 # -- execution results -----------------------------------------------------------------------------------------------
 
-_ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
+_XML_ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
 """An element of XML that holds nothing but text: its name and the text."""
 
 
@@ -542,7 +542,7 @@ def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
         anywhere += [members for members in _objects_inside(answer.json.value) if _names_a_counterparty(members)]
     if response.json.error:  # the body may be XML: its elements are read as the members of one object
         text = response.start.decode("utf-8", "replace")
-        elements = JsonObject(_ELEMENT.findall(text))  # pairs of a name and a text
+        elements = JsonObject(_XML_ELEMENT.findall(text))  # pairs of a name and a text
         if _names_a_counterparty(elements):
             anywhere.append(elements)
     return [*in_data, *anywhere]

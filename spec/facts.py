@@ -38,7 +38,7 @@ ANSWER = ""
 """Pointer to the answer as a whole."""
 BODY = "/"
 """Pointer to the whole body."""
-ANY = "*"
+ANY_MEMBER = "*"
 """Part of a pointer for any item of an array, and for any member whose name may be data."""
 # Types, beside string, date, date and time, number and boolean.
 ABSENT = "absent"
@@ -46,7 +46,7 @@ ABSENT = "absent"
 NULL = "null"
 OBJECT = "object"
 ARRAY = "array"
-DEEP = "…"
+TOO_DEEP = "…"
 """Type of an object or array that is nested too deep: its content is not looked at."""
 _DEEPEST = 8
 """Most levels of an answer that are looked at. A choice: no known service has nearly so many."""
@@ -158,15 +158,15 @@ def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
         if part == "":
             return part
         if not is_surely_no_data(part):
-            return ANY
+            return ANY_MEMBER
         is_redacted = change(part) != part
-        return ANY if is_redacted else part
+        return ANY_MEMBER if is_redacted else part
 
     safe_facts = set[Fact]()
     for pointer, type_name in facts:
         safe_pointer = "/".join(safe_name(part) for part in pointer.split("/"))
         # That a member such as `maria` is absent is no fact about the service, because its name is data.
-        is_absent_data = type_name == ABSENT and safe_pointer.endswith(ANY)
+        is_absent_data = type_name == ABSENT and safe_pointer.endswith(ANY_MEMBER)
         if not is_absent_data:
             safe_facts.add((safe_pointer, change(type_name)))
     return frozenset(safe_facts)
@@ -228,7 +228,7 @@ def _types_at(pointer: str, types: _TypesByPointer) -> set[str]:
     if pointer in types:
         return types[pointer]
     name = pointer.rpartition("/")[2]  # the last part
-    if pointer == ANSWER or name == ANY:  # if an array is empty, nothing is known about the type of its items
+    if pointer == ANSWER or name == ANY_MEMBER:  # if an array is empty, nothing is known about the type of its items
         return set()
     is_missing_member = OBJECT in types.get(_holder_of(pointer), ())
     is_missing_body = pointer == BODY and ANSWER in types
@@ -241,7 +241,7 @@ def _types_that_matter(types: set[str]) -> set[str]:
     An object that is too deep is left out, too. The result is empty for a member that is sometimes null and otherwise
     absent, because its type is unknown.
     """
-    types_that_matter = types - {NULL, DEEP}
+    types_that_matter = types - {NULL, TOO_DEEP}
     is_sometimes_null_else_absent = types_that_matter == {ABSENT} and types != {ABSENT}
     return set() if is_sometimes_null_else_absent else types_that_matter
 
@@ -272,7 +272,7 @@ def _facts_of_values(values: list[Any], depth: int) -> set[Fact]:
     types = {_type_of(value) for value in values}
     if depth == 0:  # objects and arrays are not looked into
         if types & _HOLDER_TYPES:
-            types = (types - _HOLDER_TYPES) | {DEEP}
+            types = (types - _HOLDER_TYPES) | {TOO_DEEP}
         return {("", type_name) for type_name in types}
     facts = {("", type_name) for type_name in types}
     objects = [value for value in values if isinstance(value, dict)]
@@ -283,7 +283,7 @@ def _facts_of_values(values: list[Any], depth: int) -> set[Fact]:
     facts_inside = _facts_of_members(objects, depth - 1)
     if items:  # items of arrays, and members whose names may be data, are both under *
         facts_of_items = _facts_of_values(items, depth - 1)
-        facts_inside[ANY] = facts_inside.get(ANY, set()) | facts_of_items
+        facts_inside[ANY_MEMBER] = facts_inside.get(ANY_MEMBER, set()) | facts_of_items
     for name, inner_facts in facts_inside.items():
         facts.update((f"/{name}{pointer}", type_name) for pointer, type_name in inner_facts)
     return facts
@@ -305,7 +305,7 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     values = defaultdict(list)
     for members in objects:
         for name, value in members.items():
-            shown_name = name if name in names else ANY
+            shown_name = name if name in names else ANY_MEMBER
             values[shown_name].append(value)
     facts = {name: _facts_of_values(values[name], depth) for name in values}
     for name in names:

@@ -39,7 +39,7 @@ _STRING_EMPTY_BRACKETS_BRACKET_OR_COMMA = re.compile(
 """A string, an array or object without members, any other bracket, or a comma. Signs in a string are part of the
 string."""
 
-_HOLDERS = (dict, list)
+_OBJECT_OR_ARRAY = (dict, list)
 """Types of the values that hold other values. They are a tuple, because `dict | list` would be made again for each
 value, which takes time."""
 
@@ -155,12 +155,12 @@ def _add_leaves(leaves: list[tuple[JsonPath, Any]], value: Any, path: JsonPath) 
 
     One list is filled for all levels, because lists of each level would be copied again and again.
     """
-    if not value or not isinstance(value, _HOLDERS):
+    if not value or not isinstance(value, _OBJECT_OR_ARRAY):
         leaves.append((path, value))
         return
     members = value.items() if isinstance(value, dict) else enumerate(value)
     for name, member in members:
-        if member and isinstance(member, _HOLDERS):
+        if member and isinstance(member, _OBJECT_OR_ARRAY):
             _add_leaves(leaves, member, (*path, name))
         else:  # the most frequent case, without a call
             leaves.append(((*path, name), member))
@@ -170,12 +170,12 @@ def texts_in(value: Any) -> Iterator[str]:
     """Every string inside a JSON value, without the names of members."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, _HOLDERS):
+    elif isinstance(value, _OBJECT_OR_ARRAY):
         members = value.values() if isinstance(value, dict) else value
         for member in members:
             if isinstance(member, str):
                 yield member
-            elif isinstance(member, _HOLDERS):
+            elif isinstance(member, _OBJECT_OR_ARRAY):
                 yield from texts_in(member)
 
 

@@ -434,9 +434,9 @@ def _values_in_holders(holders: _Holders, key: str, *, is_a_member: bool) -> Val
     return frozenset(values)
 
 
-_LONG = 8
+_FEWEST_CHARACTERS_OF_AN_IDENTIFIER = 8
 """Fewest characters of a text that may be an identifier or a time, which differ from key to key. A choice."""
-_LARGE = 1_000_000
+_SMALLEST_TIME = 1_000_000
 """Smallest number that may be a time, such as the seconds since 1970. A smaller number may be the status of a key. A
 choice."""
 
@@ -452,10 +452,10 @@ def _with_placeholders(value: Any, key: str) -> str:
     if isinstance(value, str):
         if value.upper() in KEY_TYPES:
             return "<type>"
-        if len(value) < _LONG:  # a short text such as `v2` is no time and no identifier
+        if len(value) < _FEWEST_CHARACTERS_OF_AN_IDENTIFIER:  # a short text such as `v2` is no time and no identifier
             return value
         return VARYING.sub("#", value)
-    is_large = isinstance(value, Decimal) and abs(value) >= _LARGE  # perhaps a time in seconds since 1970
+    is_large = isinstance(value, Decimal) and abs(value) >= _SMALLEST_TIME  # perhaps a time in seconds since 1970
     has_thousands_of_digits = isinstance(value, HugeNumber)
     return "#" if is_large or has_thousands_of_digits else str(value)
 

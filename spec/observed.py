@@ -94,7 +94,7 @@ def is_refused(exchange: Exchange) -> bool:
 
 # -- what is stored of an answer -------------------------------------------------------------------------------------
 
-_SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
+_SHOWN_SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
 """Authentication schemes that are shown. Another word in the header WWW-Authenticate may be a token."""
 _HEADERS_OF_A_REFUSAL = ("Allow", "Location", "Retry-After", "WWW-Authenticate")
 """Headers that say how a request is refused."""
@@ -143,7 +143,7 @@ def _header_in_words(name: str, value: str) -> str:
     if name != "WWW-Authenticate":
         return "present"
     scheme_in_answer = value.split(" ")[0]
-    for scheme in _SCHEMES:
+    for scheme in _SHOWN_SCHEMES:
         if scheme.casefold() == scheme_in_answer.casefold():
             return scheme
     return "another scheme"

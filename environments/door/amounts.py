@@ -21,7 +21,7 @@ from environments.profiles.model import Profile
 from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 from spec.json_text import as_bytes
 
-_AMOUNT = "value"
+_MEMBER_WITH_AMOUNT = "value"
 """The member of a transfer body that has the amount."""
 _ONE_CENTAVO = 0.01
 """The most that a transfer may move if the profile has no positive amount for its operation: one centavo."""
@@ -46,7 +46,7 @@ class Amounts:
             leaves = leaves_in(as_bytes(body)) or []  # None if the body is nested too deeply to be read
             for path, leaf in leaves:
                 is_text_or_number = isinstance(leaf, str)  # a number is a `NumberText`, which is a str
-                if _AMOUNT in path and is_text_or_number:
+                if _MEMBER_WITH_AMOUNT in path and is_text_or_number:
                     amounts[operation].add(leaf)
         return cls({operation: frozenset(texts) for operation, texts in amounts.items()})
 
@@ -63,7 +63,7 @@ class Amounts:
         for operation in sending.reachable_operations.intersection(PREPARING_OPERATIONS):
             leaves = leaves_in(sending.plain_request.body) or []  # None if the body is not JSON
             for path, leaf in leaves:
-                if _AMOUNT in path and not self._is_permitted(operation, leaf):
+                if _MEMBER_WITH_AMOUNT in path and not self._is_permitted(operation, leaf):
                     raise ForbiddenError(f"{operation}: an amount that is above that of the profile, or not above 0")
 
     def _is_permitted(self, operation: str, leaf: Any) -> bool:

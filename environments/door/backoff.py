@@ -4,7 +4,7 @@
 |---|---|
 | "later": 423, 429, or 403 with Retry-After | all threads pause for the time that it names, else 1, 2 and 4 seconds |
 | of a gateway: 502, 503, 504 | the same; a request that may have moved money is not sent again |
-| none, as the connection was refused | all threads pause as `_RESTARTS_S` says, and the request is sent again |
+| none, as the connection was refused | all threads pause for some seconds, and the request is sent again |
 | none, as the connection was dropped | the request is sent again once, if it cannot move money |
 
 After each of these, if other requests were on the wire, half as many requests may be there at the same time.
@@ -34,11 +34,11 @@ from spec.answers import REFUSED_FOR_NOW, RefusalKind, refusal_kind, refusal_or_
 from spec.exchange import VALID, Exchange, FailureKind, Response
 from spec.message import Text, say
 
-WAITS_S = (1.0, 2.0, 4.0)
+SECONDS_BEFORE_RETRIES = (1.0, 2.0, 4.0)
 """Seconds before each attempt after the first, if the service names no time."""
 LONGEST_WAIT_S = 60.0
 """Most seconds that the suite waits before one attempt. If the service names a longer time, the answer is final."""
-_RESTARTS_S = (0.3, 1.0, 4.0)
+_SECONDS_BEFORE_RECONNECTING = (0.3, 1.0, 4.0)
 """Seconds before each attempt after a connection was refused, because a service that restarts accepts none for a
 moment."""
 WORTH_A_RETRY = REFUSED_FOR_NOW | {RefusalKind.GATEWAY}
@@ -253,7 +253,7 @@ class Backoff:
         exchange = sending.exchange
         is_of_gateway = refusal_kind(response) is RefusalKind.GATEWAY
         seconds_named = _seconds_of_retry_after(response)
-        waits: tuple[float, ...] = WAITS_S
+        waits: tuple[float, ...] = SECONDS_BEFORE_RETRIES
         if is_of_gateway and not exchange.valid:
             waits = (0.0,)
         kind = _kind_of_request(exchange)
@@ -369,8 +369,8 @@ class Backoff:
         connection_was_used_before = failure is not None and failure.on_reused_connection
         may_be_rest_of_earlier_answer = kind is FailureKind.NOT_HTTP and connection_was_used_before
         sending.times_unanswered += 1
-        if kind is FailureKind.NO_CONNECTION and sending.times_unanswered <= len(_RESTARTS_S):
-            self._pause(_RESTARTS_S[sending.times_unanswered - 1])
+        if kind is FailureKind.NO_CONNECTION and sending.times_unanswered <= len(_SECONDS_BEFORE_RECONNECTING):
+            self._pause(_SECONDS_BEFORE_RECONNECTING[sending.times_unanswered - 1])
             return True
         counts_as_dropped = kind is FailureKind.DROPPED or may_be_rest_of_earlier_answer
         is_first_failure = sending.times_unanswered == 1

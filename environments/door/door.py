@@ -58,9 +58,9 @@ from spec.log import Log
 from spec.message import Text
 
 Answer = TypeVar("Answer")
-_OF_A_BODY = frozenset({"content-type", "content-length", "transfer-encoding"})
+_HEADERS_OF_A_BODY = frozenset({"content-type", "content-length", "transfer-encoding"})
 """Headers, in lower case, that a request without a body does not have."""
-_MEETS_S = 1.0
+_LONGEST_WAIT_AT_BARRIER_S = 1.0
 """Seconds that a request waits for the other request that is to be sent at the same moment."""
 
 
@@ -472,7 +472,7 @@ class Door:
         path = operation.path.replace("{accountId}", quote(account, safe=""))
         request = requests.Request(operation.method, self.permission.base_url + path).prepare()
         for name, value in change.request.headers.items():
-            if name.lower() not in _OF_A_BODY:
+            if name.lower() not in _HEADERS_OF_A_BODY:
                 request.headers[name] = value
         request.headers["Authorization"] = f"Bearer {self.secrets.token()}"
         return self._send_alone(request, Intent("listPixKeys", purpose=DoorPurpose.WHICH_KEYS_ARE_THERE))
@@ -596,7 +596,7 @@ class Door:
             return
         # The error is raised if the other thread has nothing to send, or does not come within a second.
         with self._without_the_lock(), suppress(threading.BrokenBarrierError):
-            sending.barrier.wait(_MEETS_S)
+            sending.barrier.wait(_LONGEST_WAIT_AT_BARRIER_S)
         sending.barrier = None  # if the request is sent again, it waits for nobody
 
     def _send_and_record(self, sending: Sending) -> None:

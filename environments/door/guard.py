@@ -41,7 +41,7 @@ accepted."""
 _NOTHING_WAS_EXECUTED = (Outcome.OFFERED, Outcome.NOT_SENT)
 """Outcomes after which a code may be sent once more. OFFERED: the code was sent with wrong tokens only, and no answer
 shows that it was executed. NOT_SENT: no connection was made."""
-_STOPPED = f"the outcome of {_MOST_UNKNOWN} executions in a row is unknown: no further transaction code was sent"
+_WHY_STOPPED = f"the outcome of {_MOST_UNKNOWN} executions in a row is unknown: no further transaction code was sent"
 
 
 class ExecutionGuard:
@@ -249,7 +249,7 @@ class ExecutionGuard:
         sending.resends_executed_code = is_first_executed_code and not sending.executes
         self._refuse_spent(code, resends_executed_code=sending.resends_executed_code)
         if self._unknown_in_a_row >= _MOST_UNKNOWN:
-            raise NotSentError(_STOPPED)
+            raise NotSentError(_WHY_STOPPED)
         codes_are_kept_back = self.check_if_codes_are_kept_back()
         if codes_are_kept_back:
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
@@ -438,7 +438,7 @@ class ExecutionGuard:
         if outcome is Outcome.UNKNOWN:  # counted whatever token was sent, because money may have moved
             self._unknown_in_a_row += 1
             if self._unknown_in_a_row == _MOST_UNKNOWN:
-                self.notes.append(_STOPPED)
+                self.notes.append(_WHY_STOPPED)
         elif executes:
             self._unknown_in_a_row = 0
         token_is_refused = exchange.response is not None and refuses_the_token(exchange.response)

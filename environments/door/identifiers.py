@@ -31,15 +31,15 @@ from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX, op
 from spec.json_text import JsonPath, as_bytes
 
 _REGISTER = "registerPixKey"
-_CHANGE_KEYS = (_REGISTER, "deletePixKey")
+_OPERATIONS_THAT_CHANGE_KEYS = (_REGISTER, "deletePixKey")
 _MEMBERS_WITHOUT_IDENTIFIERS = frozenset({"date", "pixKeyType", "description", "message"})
 """Names of members in a body whose value is never an account or a key, so any value is permitted there."""
-_AMOUNT = "value"
+_MEMBER_WITH_AMOUNT = "value"
 """Name of the member whose number is an amount, which is checked in amounts.py. A text in this member is checked here,
 because a service may take it for the value of a key."""
-_MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
+_KEY_TYPES_MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
 """Key types whose empty key asks the service to make one. EVP is the name of the Central Bank for RANDOM."""
-_SYNTHETIC = re.compile(rb"%b[\w-]*" % SYNTHETIC_PREFIX.encode())
+_SYNTHETIC_IDENTIFIER = re.compile(rb"%b[\w-]*" % SYNTHETIC_PREFIX.encode())
 """A synthetic identifier: the mark, and all letters, digits, _ and - that follow it."""
 _MAY_BE_AN_IDENTIFIER = re.compile(rb"[\d@]")
 """What a body that is not JSON must not have. Amounts, phone numbers, CPFs, CNPJs and practically all UUIDs have a
@@ -89,7 +89,9 @@ class Identifiers:
             if not is_synthetic:
                 raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
         # A server may read several operations from an unusual path, such as one with two slashes.
-        changing_operations = sending.reachable_operations.intersection((*_CHANGE_KEYS, *PREPARING_OPERATIONS))
+        changing_operations = sending.reachable_operations.intersection(
+            (*_OPERATIONS_THAT_CHANGE_KEYS, *PREPARING_OPERATIONS)
+        )
         if not changing_operations:
             return
         leaves = leaves_in(sending.plain_request.body)
@@ -99,7 +101,7 @@ class Identifiers:
         self._refuse_identifiers_of_others(sending, leaves)
         body_names_account = any(leaf in self._profile.accounts for _, leaf in leaves)
         names_account_of_profile = bool(accounts_of_profile_in_path) or body_names_account
-        changes_keys = bool(changing_operations.intersection(_CHANGE_KEYS))
+        changes_keys = bool(changing_operations.intersection(_OPERATIONS_THAT_CHANGE_KEYS))
         if names_account_of_profile and changes_keys:
             self._refuse_malformed(sending, leaves)
 
@@ -273,7 +275,7 @@ def _is_permitted_number(path: JsonPath, number: float) -> bool:
     the minus sign of a key: `-11999990001` may be read as the phone number 11999990001. So a negative number is
     permitted only where no service looks for a key: in a member `account`, or as the whole body.
     """
-    is_amount = _AMOUNT in path
+    is_amount = _MEMBER_WITH_AMOUNT in path
     is_whole_body = not path
     holds_no_key = is_whole_body or "account" in path
     is_no_account_of_anybody = number < 0 and holds_no_key
@@ -285,7 +287,7 @@ def _refuse_unreadable(body: bytes) -> None:
 
     It may find one if the body has a digit or an at sign, outside the identifiers that the suite made up.
     """
-    body_without_made_up_identifiers = _SYNTHETIC.sub(b"", body)
+    body_without_made_up_identifiers = _SYNTHETIC_IDENTIFIER.sub(b"", body)
     if _MAY_BE_AN_IDENTIFIER.search(body_without_made_up_identifiers):
         raise ForbiddenError("a body that is no JSON, and that may hold an account, a key or an amount")
 
@@ -322,7 +324,7 @@ def _asks_for_a_new_key(sending: Sending) -> bool:
     if is_generated or sending.reachable_operations != {_REGISTER}:
         return False
     key, key_type = key_and_type_in(sending.plain_request.body)
-    return not key and key_type in _MADE_BY_THE_SERVICE
+    return not key and key_type in _KEY_TYPES_MADE_BY_THE_SERVICE
 
 
 def _new_uuid_in(sending: Sending) -> str | None:
@@ -332,7 +334,7 @@ def _new_uuid_in(sending: Sending) -> str | None:
     profile) must begin with `pixconf-`, by which everybody sees that the suite made them up.
     """
     key, key_type = key_and_type_in(sending.plain_request.body)
-    is_registration = sending.reachable_operations == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
+    is_registration = sending.reachable_operations == {_REGISTER} and key_type in _KEY_TYPES_MADE_BY_THE_SERVICE
     is_random_uuid = key is not None and _RANDOM_UUID.fullmatch(key) is not None
     if is_registration and is_random_uuid:
         return key

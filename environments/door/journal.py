@@ -48,9 +48,9 @@ from spec.answers import (
 )
 from spec.exchange import Exchange, FailureKind, Response
 
-_STARTED = "started by --new-journal"
+_EVENT_OF_START = "started by --new-journal"
 """The event that begins a journal. It is about no code."""
-_UNSTARTED = "no --new-journal started it"
+_WHY_NOT_STARTED = "no --new-journal started it"
 _WHAT_TO_DO = (
     "start one with --new-journal, if this is the first use here; else bring it back, or start a new one: what can be "
     "read of the old one still counts, and the file is kept"
@@ -150,10 +150,10 @@ class Journal(EventLog):
             return (
                 f"transactions.codes are not sent: others can write to {folder}, which holds the journal: chmod go-w it"
             )
-        is_started = any(event["event"] == _STARTED for event in self.events())
+        is_started = any(event["event"] == _EVENT_OF_START for event in self.events())
         fault = self.fault()
         if not fault and not is_started:
-            fault = _UNSTARTED
+            fault = _WHY_NOT_STARTED
         if fault:
             return f"transactions.codes are not sent: {self.path} does not say which were sent ({fault}): {_WHAT_TO_DO}"
         return ""
@@ -253,7 +253,7 @@ class Journal(EventLog):
                 raise JournalError(self.reason_not_to_trust())
             if not self.reason_not_to_trust():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
-            events = [*self.events(), self._new_event("", _STARTED)]  # "": this event is about no code
+            events = [*self.events(), self._new_event("", _EVENT_OF_START)]  # "": this event is about no code
             now = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
             copy_of_old = self.path.with_name(f"{self.path.stem}-until-{now}{self.path.suffix}")
             if self.path.exists():

@@ -41,7 +41,7 @@ STILL_THERE = say(
     "is deleted"
 )
 _LIST_LOST = say("the list of keys could not be read after a deletion, so no further key is deleted")
-_WAITS_S = (1, 2, 4)
+_READS_AGAIN_AFTER_S = (1, 2, 4)
 """Seconds after the first read at which the list is read again, if it still shows the key, because a list may lag."""
 
 
@@ -195,7 +195,7 @@ class KeyChanges:
         """
         texts_of_deletion = texts_of(sending.exchange.request.body)
         waited_s = 0
-        for seconds_after_deletion in _WAITS_S:
+        for seconds_after_deletion in _READS_AGAIN_AFTER_S:
             if listing is None or not _shows_any(listing, texts_of_deletion):
                 return
             self._run_end.sleep(seconds_after_deletion - waited_s)

@@ -51,7 +51,7 @@ _AMBIGUOUS_KEY = re.compile(r"\s*|.{201,}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", 
 _SHORTEST_CUT_KEY = 12
 """Fewest letters and digits by which a synthetic key is recognised that a service has cut short, such as
 `pixconf-1a2b3`: the seven letters of SYNTHETIC_PREFIX and five characters of the key itself."""
-_NOTHING_WAS_SENT = (FailureKind.NO_CONNECTION, FailureKind.TLS)
+_FAILURES_BEFORE_SENDING = (FailureKind.NO_CONNECTION, FailureKind.TLS)
 """Failures after which no byte of the request can have reached the service."""
 
 
@@ -224,7 +224,7 @@ def may_have_arrived(exchange: Exchange) -> bool:
 
     False if no connection was made, or if its TLS handshake failed.
     """
-    nothing_was_sent = exchange.failure is not None and exchange.failure.kind in _NOTHING_WAS_SENT
+    nothing_was_sent = exchange.failure is not None and exchange.failure.kind in _FAILURES_BEFORE_SENDING
     return not nothing_was_sent
 
 

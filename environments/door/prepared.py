@@ -28,7 +28,7 @@ from spec.interface import PREPARING_OPERATIONS
 from spec.json_text import leaves_of, pointer
 
 PERHAPS_PREPARED = "the answer refuses it, and holds a code or a result: it was perhaps prepared"
-_NOT_SENT = "its code was not sent"
+_CODE_NOT_SENT = "its code was not sent"
 _NO_CODE = ""
 """Stands for the code of an answer that has none, or none that the run may send."""
 _MAY_HAVE_HAD_EFFECT = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
@@ -94,10 +94,10 @@ class Prepared:
                 yield exchange, PERHAPS_PREPARED
             elif exchange.number not in self.codes:
                 # Nobody looked for a code in this answer, so no code of it was sent.
-                yield exchange, _NOT_SENT
+                yield exchange, _CODE_NOT_SENT
             else:
                 code = self.codes[exchange.number]
-                yield exchange, self._reasons.get(code, _NOT_SENT)  # `_NO_CODE` has its own reason
+                yield exchange, self._reasons.get(code, _CODE_NOT_SENT)  # `_NO_CODE` has its own reason
 
 
 def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:

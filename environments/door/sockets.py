@@ -31,7 +31,7 @@ from urllib3.exceptions import InvalidHeader
 from environments.door.run_end import RunEnd
 from spec.exchange import HTTP_1_0
 
-KEPT_S = 3.0
+LONGEST_IDLE_S = 3.0
 """Seconds of idleness after which a connection is not used again. Node.js and uvicorn close one after 5 seconds."""
 _CLOSES_WITHIN_S = 0.5
 """Seconds that the suite waits for a service to notice that a connection is closed, and to close its end."""
@@ -326,7 +326,7 @@ class _WatchedTlsConnection(_Watched, HTTPSConnection):
 
 
 class _PoolOfRecentConnections:
-    """A pool that gives a request only a connection which was used in the last `KEPT_S` seconds, or a new one.
+    """A pool that gives a request only a connection which was used in the last `LONGEST_IDLE_S` seconds, or a new one.
 
     A service closes a connection that is idle, and a request that is sent at that moment is lost.
 
@@ -391,9 +391,9 @@ class _PoolOfRecentConnections:
 
 
 def _is_idle_for_too_long(connection: Any) -> bool:
-    """True if a connection had its last answer more than `KEPT_S` seconds ago: the service may close it right now."""
+    """True if the last answer over a connection is more than 3 seconds ago: the service may close it right now."""
     answered_at: float = connection.answered_at
-    return time.monotonic() - answered_at > KEPT_S
+    return time.monotonic() - answered_at > LONGEST_IDLE_S
 
 
 class _WatchedPool(_PoolOfRecentConnections, HTTPConnectionPool):

@@ -31,7 +31,7 @@ REFRESHED = say("the token was refused in the middle of the run (exchange {numbe
 EXPIRED = say(
     "the token expired during the run (exchange {number}): get a token that lasts longer, or use token_command"
 )
-_LOOKS_AFTER_S = (1.0, 2.0, 4.0)
+_PAUSES_BEFORE_CHECKS_S = (1.0, 2.0, 4.0)
 """Seconds before each check whether every read still refuses the token. A service may refuse tokens for a moment,
 because it locks the caller out or cannot ask the server that issues tokens. The times are those after an answer
 "later"."""
@@ -239,7 +239,7 @@ class TokenMonitor:
 
         `number` is the number of the exchange whose refusal led to this check.
         """
-        for pause_s in _LOOKS_AFTER_S:
+        for pause_s in _PAUSES_BEFORE_CHECKS_S:
             with self._pause_and_keep_others_waiting(pause_s):
                 for read in self._granted_reads.values():
                     repetition = self._repeat_alone(read)

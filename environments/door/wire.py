@@ -13,8 +13,8 @@ which no other request has used:
 Later codes are sent over kept connections on purpose: some services check the token only in the first request of a
 connection, and the suite must find that fault.
 
-Answers that would take too long to judge are not read to their end, see `MOST_WEIGHT`. The sockets and their deadlines
-are in `sockets.py`.
+Answers that would take too long to judge are not read to their end, see `MOST_WEIGHT_OF_LONG_BODIES`. The sockets and
+their deadlines are in `sockets.py`.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _CODINGS_NOT_ASKED_FOR = ("br", "zstd", "compress")
 """Content codings that an answer may name, although each request accepts gzip and deflate alone."""
 _CODINGS = ("gzip", *_CODINGS_NOT_ASKED_FOR)
 """Content codings that are looked for in an answer. Without deflate, which counts if none of these is found."""
-ALWAYS_READ = 16_384
+BYTES_ALWAYS_READ = 16_384
 """Bytes of a body that are read in any case. The weight of longer bodies is added up."""
-MOST_WEIGHT = 30_000_000
+MOST_WEIGHT_OF_LONG_BODIES = 30_000_000
 """Weight, in bytes, of the long bodies that a run reads. About six lists of 10,000 entries weigh as much."""
 _WEIGHT_OF_A_VALUE = 100
 """Weight of a JSON value in bytes: to judge one takes as long as to judge 100 bytes of plain text."""
@@ -218,12 +218,12 @@ class Wire(HTTPAdapter):
     def _most_bytes_for(self, operation: str) -> tuple[int, str]:
         """The most bytes that are read of the next body of an operation, and this limit in words, for the report.
 
-        Usually that is limits.response_bytes. If the run has read very much already (MOST_WEIGHT), it is less, so that
-        a run ends in time. But at least one long answer to each operation is read whole, so that there is one to judge.
+        Usually that is limits.response_bytes. If the run has read very much already, it is less, so that a run ends in
+        time. But at least one long answer to each operation is read whole, so that there is one to judge.
         """
         most_bytes = self._limits.response_bytes
-        if self._weight_of_long_bodies > MOST_WEIGHT and operation in self._operations_with_long_bodies:
-            return min(most_bytes, ALWAYS_READ), "longer than the suite reads after many long answers"
+        if self._weight_of_long_bodies > MOST_WEIGHT_OF_LONG_BODIES and operation in self._operations_with_long_bodies:
+            return min(most_bytes, BYTES_ALWAYS_READ), "longer than the suite reads after many long answers"
         return most_bytes, f"longer than limits.response_bytes ({most_bytes} bytes)"
 
     def _note_weight(self, operation: str, body: bytes) -> None:
@@ -233,7 +233,7 @@ class Wire(HTTPAdapter):
         judge 100 bytes of text. The number of values is estimated by the number of commas and opening brackets, because
         the body is not parsed here.
         """
-        if len(body) > ALWAYS_READ:
+        if len(body) > BYTES_ALWAYS_READ:
             about_values = body.count(b",") + body.count(b"[") + body.count(b"{")
             judged_values = min(about_values, MAX_VALUES)  # the suite judges no more values of a body
             self._weight_of_long_bodies += len(body) + _WEIGHT_OF_A_VALUE * judged_values

@@ -247,13 +247,13 @@ def _of_another_issuer(token: str) -> str | None:
     header, claims, signature = parts
     if _can_be_guessed(signature):
         return None
-    other_claims = _part_with_members(claims, iss=_ISSUER)
+    other_claims = _part_with_members(claims, iss=_MADE_UP_ISSUER)
     other_signature = _text_of_same_shape(signature)
     return f"{header}.{other_claims}.{other_signature}"
 
 
-_ISSUER = f"https://{SYNTHETIC_PREFIX}issuer.example"
-_MADE_UP_CLAIMS = _part_of_members(iss=_ISSUER, sub=f"{SYNTHETIC_PREFIX}subject", exp=_NEVER_EXPIRES)
+_MADE_UP_ISSUER = f"https://{SYNTHETIC_PREFIX}issuer.example"
+_MADE_UP_CLAIMS = _part_of_members(iss=_MADE_UP_ISSUER, sub=f"{SYNTHETIC_PREFIX}subject", exp=_NEVER_EXPIRES)
 """Claims for wrong tokens that name nobody: an issuer, a subject, and the year 2100 as the end of the validity."""
 
 

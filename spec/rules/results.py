@@ -120,7 +120,7 @@ def error_of_the_example(exchange: Exchange) -> Finding | None:
 
 # -- the key registration result -----------------------------------------------------------------------------------
 
-_BOOLEANS = ("true", "false")
+_BOOLEAN_TEXTS = ("true", "false")
 """The texts that the field `Success` may have."""
 
 
@@ -128,7 +128,7 @@ _BOOLEANS = ("true", "false")
 def success_is_true_or_false(exchange: Exchange) -> Finding | None:
     """The field Success of the key registration result is the text true or the text false."""
     # "True" and " true " are a warning of another requirement, because the document shows one value only.
-    if _success_in_lower_case(exchange) in _BOOLEANS:
+    if _success_in_lower_case(exchange) in _BOOLEAN_TEXTS:
         return None
     return _finding_on("Success", "no-boolean-text", exchange)
 
@@ -136,9 +136,9 @@ def success_is_true_or_false(exchange: Exchange) -> Finding | None:
 @rule("registerPixKey.Success.letterCase")
 def success_is_in_lower_case(exchange: Exchange) -> Finding | None:
     """The field Success of the key registration result is written in lower-case letters, without blanks around it."""
-    if _success_in_lower_case(exchange) not in _BOOLEANS:  # another rule reports that
+    if _success_in_lower_case(exchange) not in _BOOLEAN_TEXTS:  # another rule reports that
         raise InconclusiveError("Success is neither the text true nor the text false")
-    if text_in(exchange, "Success") in _BOOLEANS:
+    if text_in(exchange, "Success") in _BOOLEAN_TEXTS:
         return None
     return _finding_on("Success", "capitals-or-blanks", exchange)
 

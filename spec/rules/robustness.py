@@ -168,7 +168,7 @@ _TRACES = (
 """Regular expressions for a line of a stack trace, or for a text that only a debug page has, by language."""
 _TRACE = re.compile("|".join(_TRACES), re.MULTILINE)
 """Any of these expressions."""
-_HINTS = (
+_TEXTS_IN_TRACES = (
     "(", "at ", ", line ", "Error", "Fatal", "runtime", "seeing", "race", "xception", "java.lang", ".php", ".rb:",
     "goroutine", "rust_", "ebugger",
 )  # fmt: skip
@@ -192,7 +192,7 @@ def _has_a_trace(text: str) -> bool:
     """True if a text has a stack trace or is a debug page.
 
     The text is searched in several forms: as it is, with the escapes of JSON undone, and without the tags of HTML. The
-    regular expressions are slow, so only a form with one of the short texts in _HINTS is searched.
+    regular expressions are slow, so only a form with one of the short texts in _TEXTS_IN_TRACES is searched.
     """
     forms = {text, _unescaped(text)}
     if "<" in text:  # it may be HTML
@@ -201,7 +201,7 @@ def _has_a_trace(text: str) -> bool:
             in_lines = _LINE_BREAKING_TAG.sub("\n", markup)
             without_tags = _TAG.sub("", in_lines)
             forms.add(_unescaped(without_tags))
-    with_a_hint = [form for form in forms if any(hint in form for hint in _HINTS)]
+    with_a_hint = [form for form in forms if any(hint in form for hint in _TEXTS_IN_TRACES)]
     return any(_TRACE.search(form) for form in with_a_hint)
 
 

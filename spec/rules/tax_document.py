@@ -41,11 +41,11 @@ _MOST_CHARACTERS_WITH_MARKUP = 20 * _MOST_CHARACTERS
 """
 _MASK_CHARACTERS = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign masks, too
 """Characters that services write instead of a hidden character, escaped for a regular expression."""
-_SIGN = re.compile(rf"[{_MASK_CHARACTERS}]|([^0-9A-Z\s])\1+|XX+|(?<=[0-9])X|X(?=[0-9])")
+_MASK_SIGN = re.compile(rf"[{_MASK_CHARACTERS}]|([^0-9A-Z\s])\1+|XX+|(?<=[0-9])X|X(?=[0-9])")
 """A sign of a mask: a character that masks, any punctuation that is repeated, several X, or one X beside a digit."""
-_SIGN_AT_END = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$")
+_MASK_SIGN_AT_END = re.compile(rf"(?:{_MASK_SIGN.pattern})[^0-9A-Z\s]?$")
 """A sign at the end of the text before a document, with one character of punctuation between them or none."""
-_SIGN_AT_START = re.compile(rf"[^0-9A-Z\s]?(?:{_SIGN.pattern})")
+_MASK_SIGN_AT_START = re.compile(rf"[^0-9A-Z\s]?(?:{_MASK_SIGN.pattern})")
 """A sign at the start of the text after a document, with one character of punctuation between them or none."""
 _LABEL = re.compile(r"\b(?:CPF|CNPJ)\b(?: ?=)?")
 """The name of a tax document, which some services write before it."""
@@ -116,7 +116,7 @@ class _Candidate(NamedTuple):
 
         Then they may be the visible part of a longer masked text.
         """
-        return bool(_SIGN_AT_END.search(self.before) or _SIGN_AT_START.match(self.after))
+        return bool(_MASK_SIGN_AT_END.search(self.before) or _MASK_SIGN_AT_START.match(self.after))
 
 
 def is_fully_visible(document: str) -> bool:
@@ -240,11 +240,11 @@ def _is_the_document(candidate: _Candidate) -> bool:
     other_pieces = [piece for piece in pieces if _may_tell_about_a_candidate(piece)]
     if not other_pieces:
         return True
-    with_digits_or_signs = [piece for piece in other_pieces if re.search("[0-9]", piece) or _SIGN.search(piece)]
+    with_digits_or_signs = [piece for piece in other_pieces if re.search("[0-9]", piece) or _MASK_SIGN.search(piece)]
     together = " ".join(with_digits_or_signs)
     # Each piece may be a mask or a number that is cut short. All together may also be one mask, as `*** 456 789 **`.
     partial = [*with_digits_or_signs, together]
-    if _SIGN.search(together):
+    if _MASK_SIGN.search(together):
         return _agrees_with_masks(candidate, partial)
     truncated = [piece for piece in partial if len(re.findall("[0-9]", piece)) >= _FEWEST_DIGITS_LEFT]
     if truncated:
@@ -260,7 +260,7 @@ def _agrees_with_masks(candidate: _Candidate, pieces: list[str]) -> bool:
     it may be part of a longer masked text, so it needs 4 points, and otherwise 2.
     """
     points = candidate.likelihood
-    masks = [piece for piece in pieces if _SIGN.search(piece)]
+    masks = [piece for piece in pieces if _MASK_SIGN.search(piece)]
     masks_with_visible_parts = [mask for mask in masks if _visible_parts(mask)]
     if masks_with_visible_parts:
         points += max(_points_of_mask(mask, candidate.characters) for mask in masks_with_visible_parts)
@@ -292,7 +292,7 @@ def _may_tell_about_a_candidate(piece: str) -> bool:
     It may if it has a sign of a mask, letters or digits. Punctuation alone says nothing. Neither do 11 or 14 digits:
     they are another whole document.
     """
-    if _SIGN.search(piece):
+    if _MASK_SIGN.search(piece):
         return True
     characters = _alphanumeric(piece)
     is_second_document = re.fullmatch(r"[0-9]{11}|[0-9]{14}", characters) is not None
@@ -313,7 +313,7 @@ def _shows_all_between_masks(text: str) -> bool:
     if length_with_signs == _CNPJ_LENGTH:
         return False
     characters = "".join(_visible_parts(text))  # without X, because it may be a sign
-    groups_of_signs = [between for between in re.split("[0-9A-WYZ]+", text) if _SIGN.search(between)]
+    groups_of_signs = [between for between in re.split("[0-9A-WYZ]+", text) if _MASK_SIGN.search(between)]
     # Signs at one place may hide the other 3 characters of a CNPJ. If 14 are visible, nothing is hidden.
     fewest_groups = 2 if len(characters) < _CNPJ_LENGTH else 1
     return len(groups_of_signs) >= fewest_groups and _has_right_check_digits(characters)
@@ -332,7 +332,7 @@ def _mask_as_pattern(mask: str) -> str:
         return "X" * len(sign[0])
 
     # Each sign of a mask becomes X first, so that it is not removed with the punctuation.
-    with_each_sign_as_x = _SIGN.sub(as_many_x, mask)
+    with_each_sign_as_x = _MASK_SIGN.sub(as_many_x, mask)
     return _alphanumeric(with_each_sign_as_x).replace("X", ".")
 
 

@@ -56,7 +56,7 @@ TOO_MUCH_READ_ALREADY = "longer than the suite reads after many long answers"
 @pytest.fixture
 def small_weight(monkeypatch):
     """A run reads only a sixth of the usual amount of long answers before it reads no more of them whole."""
-    monkeypatch.setattr(wire, "MOST_WEIGHT", SMALL_WEIGHT)
+    monkeypatch.setattr(wire, "MOST_WEIGHT_OF_LONG_BODIES", SMALL_WEIGHT)
 
 
 def run_over_http(service, folder, selected, **changes):
@@ -322,7 +322,7 @@ def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
     about 2.1 million: the third makes the sum larger than the limit, and five of eight are cut. The JSON of these has the
     reason. The first long answer of another operation is read whole in any case, so that each operation can be judged.
     """
-    monkeypatch.setattr(wire, "MOST_WEIGHT", 5_000_000)
+    monkeypatch.setattr(wire, "MOST_WEIGHT_OF_LONG_BODIES", 5_000_000)
     with AnswersWith20000Values() as service:
         manual_run = ManualRun(service, tmp_path, response_bytes=1_000_000)
         balances = [manual_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
@@ -331,7 +331,7 @@ def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
     reason = "longer than the suite reads after many long answers"
     reasons_in_the_json = {response.json.why_not_read for response in balances if response.cut}
 
-    assert len(service.BODY) > wire.ALWAYS_READ  # a body up to that size is read in any case
+    assert len(service.BODY) > wire.BYTES_ALWAYS_READ  # a body up to that size is read in any case
     assert [response.cut for response in balances] == ["", "", "", reason, reason, reason, reason, reason]
     assert reasons_in_the_json == {reason}
     assert first_of_another.cut == ""
@@ -346,7 +346,7 @@ def test_an_execution_whose_answer_is_not_read_whole_has_an_unknown_outcome(stat
     sent again. That is so even if it was sent without a token, because this service executes with any token. The reason
     why the answer is not read whole is that the run may read no more long answers.
     """
-    monkeypatch.setattr(wire, "MOST_WEIGHT", 0)
+    monkeypatch.setattr(wire, "MOST_WEIGHT_OF_LONG_BODIES", 0)
     with ExecutesAtLength(status) as service:
         manual_run = ManualRun(service, tmp_path)
         # the first long answer of an operation is read whole in any case, so this request uses that up

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spec.facts import DEEP, contradictions, facts_as_text, facts_of, merged_facts, redacted_facts, updated_facts
+from spec.facts import TOO_DEEP, contradictions, facts_as_text, facts_of, merged_facts, redacted_facts, updated_facts
 from spec.json_text import read_json
 
 
@@ -220,9 +220,9 @@ def test_the_facts_of_a_deep_answer_end_at_the_eighth_level(container_with):
     """
     facts_of_deep_answer = facts_of(nested(LEVELS_THAT_ARE_READ + 3, container_with))
     facts_of_flat_answer = facts_of(nested(LEVELS_THAT_ARE_READ, container_with))
-    [place_with_more_below] = [place for place, type_of_value in facts_of_deep_answer if type_of_value == DEEP]
+    [place_with_more_below] = [place for place, type_of_value in facts_of_deep_answer if type_of_value == TOO_DEEP]
     depths = [place.count("/") for place, _ in facts_of_deep_answer]
 
     assert place_with_more_below.count("/") == LEVELS_THAT_ARE_READ
     assert max(depths) == LEVELS_THAT_ARE_READ
-    assert DEEP not in [type_of_value for _, type_of_value in facts_of_flat_answer]
+    assert TOO_DEEP not in [type_of_value for _, type_of_value in facts_of_flat_answer]

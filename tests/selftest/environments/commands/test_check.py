@@ -116,7 +116,8 @@ def test_a_service_that_answers_no_read_makes_the_profile_not_ready(
 
     Exit status 6 means that a run would be incomplete, and 7 that the service counts as unreachable.
     """
-    monkeypatch.setattr(backoff, "WAITS_S", ())  # so that the test does not wait before it sends a request again
+    # The test does not wait before it sends a request again
+    monkeypatch.setattr(backoff, "SECONDS_BEFORE_RETRIES", ())
     with GivesOneAnswerToEverything(response_bytes(Response(status, b""))) as service:
         status_of_check, [*_, line_before_last, last_line] = check_command(service)
 
@@ -152,7 +153,7 @@ def test_the_check_of_an_unreachable_service_still_tells_all_other_problems(
     An earlier run left a key, and a transaction code with an unknown outcome. Each problem has its line. Exit status 7
     means that the service cannot be reached.
     """
-    monkeypatch.setattr(backoff, "_RESTARTS_S", ())
+    monkeypatch.setattr(backoff, "_SECONDS_BEFORE_RECONNECTING", ())
     unreachable_profile = {
         "base_url": "http://127.0.0.1:9",
         "sandbox": None,

@@ -33,7 +33,7 @@ ALL_CODES = (FIRST_CODE, SECOND_CODE, THIRD_CODE)
 @pytest.fixture(autouse=True)
 def busy_machine(monkeypatch):
     """A connection is kept for longer than a busy machine takes."""
-    monkeypatch.setattr("environments.door.sockets.KEPT_S", HANG_LIMIT_S)
+    monkeypatch.setattr("environments.door.sockets.LONGEST_IDLE_S", HANG_LIMIT_S)
 
 
 class SpeaksTlsAndCloses(SpeaksTls, ClosesConnections):
@@ -108,7 +108,7 @@ def test_a_code_has_a_fresh_connection_if_a_kept_one_is_not_safe(seconds_kept, p
 
     So no code goes over a kept connection. Each code is executed once.
     """
-    monkeypatch.setattr("environments.door.sockets.KEPT_S", seconds_kept)
+    monkeypatch.setattr("environments.door.sockets.LONGEST_IDLE_S", seconds_kept)
     execute_each_after_a_read(run_that_knows_all_codes(service, tmp_path, proxied=proxied))
 
     assert service.executions_with_valid_token == list(ALL_CODES)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spec.exchange import FailureKind
 from spec.requirements import read_yaml
 from spec.rules import judge
-from spec.rules.robustness import _HINTS, _TRACES
+from spec.rules.robustness import _TEXTS_IN_TRACES, _TRACES
 from tests.selftest.exchanges import answer, unanswered
 
 CASES = read_yaml(Path(__file__).parents[1] / "rules.yaml")
@@ -45,10 +45,10 @@ def test_a_refusal_that_only_looks_like_a_stack_trace_does_not_deviate(body):
 @given(st.one_of([st.from_regex(re.compile(trace, re.MULTILINE)) for trace in _TRACES]))
 @settings(deadline=None)
 def test_each_stack_trace_has_one_of_the_texts_that_are_looked_for_first(text):
-    """To save time, a body is searched for stack traces only if it has one of a few short texts (_HINTS).
+    """To save time, a body is searched for stack traces only if it has one of a few short texts (_TEXTS_IN_TRACES).
 
     Here Hypothesis draws texts that are stack traces by the regular expressions in _TRACES. Each has such a short text.
     """
-    hints_in_text = [hint for hint in _HINTS if hint in text]
+    hints_in_text = [hint for hint in _TEXTS_IN_TRACES if hint in text]
 
     assert hints_in_text != []
