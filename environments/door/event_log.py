@@ -201,7 +201,7 @@ def event_in(line: str) -> Event | None:
     """
     try:
         event = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or JSON of too many levels
         return None
     if not isinstance(event, dict) or not event.keys() >= _MEMBERS_OF_EVENT:
         return None

@@ -71,8 +71,8 @@ def test_a_line_with_all_members_is_an_event():
 
 @pytest.mark.parametrize(
     "line",
-    ["", "{", "[]", "7", '{"at": "x"}', '{"at": 1, "environment": "", "digest": "", "event": ""}'],
-    ids=["empty", "cut", "an array", "a number", "without three members", "a member that is no text"],
+    ["", "{", "[]", "7", '{"at": "x"}', '{"at": 1, "environment": "", "digest": "", "event": ""}', "[" * 100_000],
+    ids=["empty", "cut", "an array", "a number", "without three members", "a member that is no text", "too deep"],
 )
 def test_a_line_that_is_no_event_is_ignored(line):
     """An event is a JSON object with the members at, environment, digest and event, which are texts. These lines are
