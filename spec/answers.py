@@ -654,7 +654,7 @@ def _text_of_member(members: Mapping[str, Any] | None, name: str) -> str | None:
 
 
 def _objects_inside(value: Any) -> Iterator[Mapping[str, Any]]:
-    """The JSON value itself if it is an object, and every object inside it, the outer ones first."""
+    """The JSON value itself if it is an object, and every object inside it, the outer objects first."""
     if isinstance(value, dict):
         yield value
         for item in value.values():

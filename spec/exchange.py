@@ -140,9 +140,9 @@ _COMPUTED_BEFORE_LARGE_JSON_IS_DROPPED: list[Callable[[Response], object]] = []
 def computed_before_large_json_is_dropped(function: CachedFunction) -> CachedFunction:
     """Decorator, on top of `cached_on_response`: the function is called for a response as soon as its body is parsed.
 
-    This is so for bodies of more than LARGE bytes only. Their parsed JSON is soon removed from memory, because it is
-    large; the body itself is kept. Without this decorator the body would be parsed once more for each such function
-    that is called later. The result of the function is the same with the decorator and without it.
+    Only bodies of more than LARGE bytes (65,536) are concerned. Their parsed JSON is soon removed from memory, because
+    it is large; the body itself is kept. Without this decorator the body would be parsed once more for each such
+    function that is called later. The result of the function is the same with the decorator and without it.
     """
     _COMPUTED_BEFORE_LARGE_JSON_IS_DROPPED.append(function)
     return function

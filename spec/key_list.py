@@ -192,8 +192,8 @@ class Listing:
         """The texts that may be keys with some characters hidden, such as `***.456.789-**`, and how often each occurs.
 
         If the list has keys at `key_at` (the JSON pointer to the keys, which the settings of the run have), only these
-        texts are looked at: those that are masked or cut are returned. If not, all strings of the list with a sign of a
-        mask are returned.
+        texts are looked at: the masked and cut texts among them are returned. If not, all strings of the list with a
+        sign of a mask are returned.
         """
         if self.values:
             short_keys = [text for text in self.values if len(text) <= _LONGEST_MASKED]
@@ -418,8 +418,8 @@ def _values_in_holders(holders: _Holders, key: str, *, is_a_member: bool) -> Val
     """Names and values beside a key in an item of a list, such as {("0/status", "ACTIVE")}.
 
     `holders` are the objects around the key, the outermost first. `is_a_member` is True if the last of them has the key
-    as a member. Of this object all values are taken, also those nested deeper. Of the objects around it only direct
-    members are taken, because a value that is nested deeper there may be about another key.
+    as a member. All values of this object are taken, also values that are nested deeper. Of the objects around it only
+    direct members are taken, because a value that is nested deeper there may be about another key.
     """
     values = set()
     for depth, holder in enumerate(holders):
@@ -571,7 +571,7 @@ def _digits_of(text: str) -> str:
 
 
 def _letters_and_digits_of(text: str) -> str:
-    """A text in small letters and without punctuation, with full-width characters as the usual ones.
+    """A text in small letters and without punctuation, with full-width characters replaced by usual characters.
 
     Unlike `plain`, it keeps letters that are not ASCII.
     """

@@ -76,14 +76,14 @@ class Log:
         return iter(self._exchanges)
 
     def of(self, operation: str, *purposes: Purpose) -> list[Exchange]:
-        """The exchanges with an operation that have one of these purposes, without superseded (replaced) ones.
+        """The exchanges with an operation that have one of these purposes, but no superseded (replaced) exchanges.
 
         `log.of("registerPixKey", Registration.SECOND_TIME)` are the answers to second registrations of a key.
         """
         return [exchange for exchange in self._having(purposes) if exchange.operation == operation]
 
     def with_purpose(self, *purposes: Purpose) -> list[Exchange]:
-        """The exchanges with one of these purposes, whatever their operation, without superseded (replaced) ones."""
+        """The exchanges with one of these purposes and with any operation, without superseded (replaced) exchanges."""
         return self._having(purposes)
 
     def sent(self, operation: str, *purposes: Purpose) -> list[Exchange]:
@@ -114,8 +114,8 @@ class Log:
     def generated(self, operation: str) -> list[Exchange]:
         """The requests to an operation that Schemathesis drew, also those that were not sent.
 
-        Their `generator` is the name of the operation. That of requests in drawn sequences is "sequences", so these are
-        not in the result.
+        Their `generator` is the name of the operation. The requests in drawn sequences have the generator "sequences",
+        so they are not in the result.
         """
         return self._not_superseded([exchange for exchange in self._exchanges if exchange.generator == operation])
 
@@ -136,7 +136,7 @@ class Log:
         return self._repetitions.get(exchange.number)
 
     def _having(self, purposes: Iterable[Purpose]) -> list[Exchange]:
-        """The exchanges with one of these purposes, in the order of sending, without superseded (replaced) ones."""
+        """The exchanges with one of these purposes, in the order of sending, but no superseded (replaced) exchanges."""
         indexes: list[int] = []
         for purpose in purposes:
             indexes += self._indexes_by_purpose.get(purpose, [])

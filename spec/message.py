@@ -103,7 +103,7 @@ def say_many(singular: str, plural: str, /, **values: Value) -> Message:
 def joined(texts: Iterable[Text], link: str = "; ") -> Text:
     """The texts as one message, with `link` between them: "needs read in allow; needs an account".
 
-    Empty texts and repeated ones are left out. A single text is returned as it is; without texts, an empty text.
+    Empty texts and repeated texts are left out. A single text is returned as it is; without texts, an empty text.
     """
     texts_that_say_something = [text for text in texts if text]
     distinct = list(dict.fromkeys(texts_that_say_something))  # without repeats, in the same order
@@ -134,8 +134,8 @@ def joined_reasons(reasons: Iterable[Text]) -> Text:
 def joined_keeping_repeats(texts: Sequence[Text], link: str) -> Text:
     """One message of all texts, with `link` between them: "404 to 2 requests, 404 to 2 requests".
 
-    Unlike `joined`, this keeps equal texts and empty ones. Messages among the texts are translated. A plain string is a
-    name or a value, such as an operation id, and is written as it is.
+    Unlike `joined`, this function keeps equal texts and empty texts. Messages among the texts are translated. A plain
+    string is a name or a value, such as an operation id, and is written as it is.
     """
     if len(texts) < 2:
         return texts[0] if texts else ""

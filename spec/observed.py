@@ -113,7 +113,7 @@ def facts_of_answer(exchange: Exchange) -> Facts:
 def answer_without_body(response: Response) -> str:
     """The answer without its body: `401 application/json [WWW-Authenticate: Bearer]`.
 
-    Of the headers only those that say how a request is refused are named, without their values.
+    Only headers that say how a request is refused are named, without their values.
     """
     parts = [str(response.status)]
     if response.media_type:

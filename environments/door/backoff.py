@@ -133,8 +133,8 @@ class Backoff:
     def refuse_code_if_locked_out(self, sending: Sending) -> None:
         """Raises LimitError for an execution of a transfer if the service may have locked the caller out.
 
-        That is so if a wrong token was always answered "come back later", and no valid request has succeeded since. An
-        execution would be refused then, and its transaction code may be sent only once.
+        The caller may be locked out if a wrong token was always answered "come back later", and no valid request has
+        succeeded since. An execution would be refused then, and its transaction code may be sent only once.
         """
         if sending.executes and _KIND_WITH_WRONG_TOKEN in self._kinds_given_up:
             raise LimitError(ASKED_TO_COME_BACK_LATER)
@@ -194,7 +194,7 @@ class Backoff:
         return self._paused_until - self._run_end.clock()
 
     def _may_one_more_be_sent(self) -> bool:
-        """True if one more request may be sent now, beside those that are not answered so far.
+        """True if one more request may be sent now, beside the requests that are not answered so far.
 
         False while a thread waits until all requests are answered: if more were sent meanwhile, that thread would wait
         for ever.
@@ -243,12 +243,14 @@ class Backoff:
     def _pause_as_asked(self, sending: Sending, response: Response) -> bool:
         """Pause all threads after the answer "come back later" (such as 429) or an answer of a gateway (such as 503).
 
-        Returns true if the request is to be sent again. That happens at most three times, after 1, 2 and 4 seconds, or
-        after the time that the answer names. After the answer of a gateway, an invalid request is sent only once more,
-        and without a pause unless the answer names a time: a gateway may refuse every invalid request in this way.
+        Returns true if the request is to be sent again. A request is sent again at most three times, after 1, 2 and 4
+        seconds, or after the time that the answer names. After the answer of a gateway, an invalid request is sent only
+        once more, and without a pause unless the answer names a time: a gateway may refuse every invalid request in
+        this way.
 
         If all attempts of one request got such an answer, the following requests of its kind (`_kind_of_request`) are
-        not repeated, because the run would wait for each of them. The same holds if the named time is too long.
+        not repeated, because the run would wait for each of them. They are not repeated either if the named time is too
+        long.
         """
         exchange = sending.exchange
         is_of_gateway = refusal_kind(response) is RefusalKind.GATEWAY

@@ -87,8 +87,8 @@ def key_and_type_in(body: bytes) -> tuple[str | None, str]:
     """The members `pixKey` and `pixKeyType` in the body of a registration, such as `("a@b.example", "EMAIL")`.
 
     A number is given as its text. The type is empty if the body has none. The key is None if the body has none, and
-    also if it is empty and the service may make a key: that is so for the type RANDOM, and perhaps for a type that the
-    interface document does not name. An empty key of another type is the text "".
+    also if it is empty and the service may make a key. A service makes keys of the type RANDOM, and perhaps of a type
+    that the interface document does not name. An empty key of another type is the text "".
     """
     value = _read(body)
     members = value if isinstance(value, dict) else {}

@@ -341,8 +341,8 @@ class Door:
         """Collect the exchanges of this thread until the `with` block ends, in a list that grows meanwhile.
 
         Other threads may send at the same time; their exchanges are not in the list. If the same thread collects again
-        inside the block, those exchanges are in the inner list alone. With `goes_first`, the requests of this thread
-        are sent before those of other threads that wait for their turn.
+        inside the block, the exchanges inside are in the inner list alone. With `goes_first`, the requests of this
+        thread are sent before requests of other threads that wait for their turn.
         """
         data = self._thread_data
         outer_exchanges = data.exchanges
@@ -441,7 +441,8 @@ class Door:
     def _decide_on_answer(self, sending: Sending) -> bool:
         """Have each decision look at the answer. Returns true if the request is to be sent again.
 
-        As soon as a decision wants that, the later ones are not asked, because they look only at a final answer.
+        As soon as a decision wants the request to be sent again, the later decisions are not asked, because they look
+        only at a final answer.
         """
         for decision in self._decisions_on_answer:
             is_to_be_sent_again = decision(sending)

@@ -115,7 +115,7 @@ class ExecutionGuard:
     def open_journal_and_find_usable(self, supplied: Sequence[str] = ()) -> list[str]:
         """Open the journal (the file with the codes that runs have sent), and return the codes that this run may send.
 
-        `supplied` are the transaction codes of the profile (the settings of the run). Those that an earlier run sent
+        `supplied` are the transaction codes of the profile (the settings of the run). Codes that an earlier run sent
         are left out. On a sandbox (a test system without real money) there is no journal, and all of them are returned.
 
         The journal is locked for a moment, because that shows whether it can be written. If not, no code is returned,
@@ -331,8 +331,8 @@ class ExecutionGuard:
     def may_execute_unusually(self) -> bool:
         """True if the run may execute a code in an unusual way: a second time, or at the same moment as another code.
 
-        That is so on a sandbox only (a test system without real money), and only if the outcome of each execution so
-        far is known.
+        The run may do so only on a sandbox (a test system without real money), and only if the outcome of each
+        execution so far is known.
         """
         is_sandbox = self.journal is None  # only a sandbox has no journal
         return is_sandbox and not self.unknown_outcomes

@@ -399,7 +399,7 @@ def _outcome_without_answer(exchange: Exchange, *, executes: bool) -> Outcome:
 def _outcome_of_hidden_execution(
     exchange: Exchange, response: Response, *, only_this_request_can_have_executed: bool
 ) -> Outcome | None:
-    """Outcome of a code if its answer is no success, and nevertheless may show an execution; None for other answers.
+    """Outcome of a code if its answer is no success, but may show that the code was executed; None for other answers.
 
     | answer | outcome |
     |---|---|
@@ -487,9 +487,9 @@ def _outcome_with_wrong_token(exchange: Exchange, response: Response) -> Outcome
 
 
 def _add_event_to_states(states: list[JournalEntry], event: Event) -> None:
-    """Apply the next event of a code to its states in the journal, of which the last one counts.
+    """Apply the next event of a code to its states in the journal. The last of these states counts.
 
-    `states` is changed: an event (a line of the file) is appended as a new state, or removes earlier ones.
+    `states` is changed: an event (a line of the file) is appended as a new state, or removes earlier states.
 
     | event | what changes |
     |---|---|

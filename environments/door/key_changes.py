@@ -161,8 +161,8 @@ class KeyChanges:
         """Read all lists after the first registration of a key type, to see whether it replaced an older key.
 
         That may happen if an account may have only one key of each type. The first registration of a type is enough to
-        see it, so later ones of the same type cost no further requests. Without `key_at` (the JSON pointer to the keys
-        in a list) nobody can tell which texts of a list are keys.
+        see it, so later registrations of the same type cost no further requests. Without `key_at` (the JSON pointer to
+        the keys in a list) nobody can tell which texts of a list are keys.
         """
         _, key_type = key_and_type_in(sending.exchange.request.body)
         # A registration that was refused has replaced no key.

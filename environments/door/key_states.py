@@ -231,8 +231,8 @@ def may_have_arrived(exchange: Exchange) -> bool:
 def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
     """True if the answer to a deletion shows that the key is not registered any more.
 
-    That is so if the deletion names the key and its account, and succeeds. It is also so if the answer is "not found"
-    and the key was only perhaps registered: then it never was. But a service that accepted the registration and never
+    A deletion shows that if it names the key and its account, and succeeds. The answer "not found" shows it, too, if
+    the key was only perhaps registered: then it never was. But a service that accepted the registration and never
     listed the key may register it later, so there "not found" proves nothing.
     """
     if deletion.response is None or key.account != deletion.request.last_segment:

@@ -312,7 +312,7 @@ def _has_real_code_or_account(sending: Sending) -> bool:
 def _cannot_prepare_transfer(sending: Sending) -> bool:
     """True if the body is certainly no transfer, so that no service prepares one.
 
-    That is so in three cases:
+    The body is no transfer in three cases:
 
     - It is not JSON, or no JSON object.
     - It is an object without members.

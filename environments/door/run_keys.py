@@ -80,7 +80,7 @@ class Keys:
         is_sandbox: bool = False,
         key_at: str | None = None,
     ) -> None:
-        """Begin with the keys of the profile (the settings of the run), none of which was sent so far."""
+        """Begin with the keys of the profile (the settings of the run), before any of them is sent."""
         self.accounts = accounts
         """The accounts of the profile."""
         self.account = accounts[0] if accounts else ""
@@ -123,7 +123,7 @@ class Keys:
     def not_cleaned_up(self) -> list[RunKey]:
         """The keys that the run registered, or may have registered, and that may still be registered.
 
-        The keys of the profile (the settings of the run) come first, then those that the suite or the service made.
+        The keys of the profile (the settings of the run) come first, then the keys that the suite or the service made.
         """
         return [key for key in self._keys if key.may_still_exist]
 
@@ -204,7 +204,7 @@ class Keys:
 
     @property
     def values_perhaps_registered(self) -> frozenset[str]:
-        """The values of the keys that the run registered, or may have registered, deleted ones included.
+        """The values of the keys that the run registered, or may have registered, deleted keys included.
 
         Keys whose value is unknown, because the service made it, are left out.
         """
@@ -581,7 +581,7 @@ class Keys:
         return not was_shown_before and self._key_with_value(value, account) is None
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
-        """Decide by a list whether a refused registration of a RANDOM key registered a key nevertheless.
+        """Decide by a list whether the service registered a RANDOM key although it refused the registration.
 
         The value of that key is unknown. So the list is searched for a new text that is no other key of the run:
 

@@ -613,7 +613,7 @@ def table_of_unauthorized_requests(credentials: list[str], *, has_a_body: bool) 
     A limit may cut the table short. So each form and each way comes alone first, and their combinations come last:
 
     1. the first form, no header, and all other forms, written as documented
-    2. no header in each way, but not in those that change the scheme: without a header there is no scheme
+    2. no header in each way, but not in a way that changes the scheme: without a header there is no scheme
     3. each form in each way, the first form first
     """
     ways = _ways_to_write(has_a_body=has_a_body)

@@ -126,8 +126,8 @@ def is_fully_visible(document: str) -> bool:
     and a masked text beside them:
 
     - `123.456.789-09 (***.456.789-**)` is True: the mask shows some of the same digits, so it hides nothing.
-    - `98765432100 / ***456789**` is False: the mask shows other digits, so the visible ones are another number, such as
-      that of an account.
+    - `98765432100 / ***456789**` is False: the mask shows other digits, so the visible digits are another
+      number, such as the number of an account.
     """
     text = _normalized(document)
     if len(_alphanumeric(text)) < _CPF_LENGTH:  # too short for any tax document
