@@ -114,8 +114,8 @@ Result = TypeVar("Result")
 def cached_on_response(compute: Callable[[Response], Result]) -> Callable[[Response], Result]:
     """Decorator of a function whose only argument is a response: the function runs only once for each response.
 
-    Its result is stored in the attributes of the response, because it is needed often, and a large body is slow to
-    read again.
+    `compute` is the function. Its result is stored in the attributes of the response, because it is needed often, and a
+    large body is slow to read again.
     """
 
     name = compute.__name__  # the attribute with the result has the name of the function

@@ -203,7 +203,7 @@ def _parse(text: str, *, has_byte_order_mark: bool) -> JsonText:
     constants: list[str] = []  # NaN and Infinity. `append` returns None, so the value has null instead of them
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """The object with these members. Notes the names that two of the members have."""
+        """The object with these members, each of which is a name and a value. Notes each name that two members have."""
         members = JsonObject(pairs)
         if len(members) < len(pairs):  # a name is repeated
             times_by_name = Counter(name for name, _ in pairs)

@@ -125,7 +125,10 @@ class Listing:
 
     @cached_property
     def _leaves(self) -> list[tuple[JsonPath, Any]]:
-        """Every value of the list that is no object and no array, with the path of names and indexes to it."""
+        """Every value of the list that is no object and no array, with the path of names and indexes to it.
+
+        Such as (("data", "keys", 0), "a@b.example").
+        """
         return leaves_of(self._value)
 
     @cached_property

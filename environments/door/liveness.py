@@ -36,12 +36,15 @@ class UnreachableError(NotSentError):
 class Liveness:
     """Ends the run when the target is gone, and sends no more to an operation that does not answer.
 
-    The target is gone if it could be reached before and cannot be reached any more. `find_out_if_gone` sends requests
-    that were answered before, and returns true if none of them is answered now. Nothing else is sent meanwhile.
+    The target is gone if it could be reached before and cannot be reached any more. While the suite finds
+    that out, nothing else is sent.
     """
 
     def __init__(self, find_out_if_gone: Callable[[], bool], run_end: RunEnd) -> None:
-        """Begin with a target that has not answered so far, and that counts as reachable."""
+        """Begin with a target that has not answered so far, and that counts as reachable.
+
+        `find_out_if_gone` sends requests that were answered before, and returns true if none of them is answered now.
+        """
         self.why_unreachable = ""
         """Reason why the target is gone; empty while it can be reached."""
         self._find_out_if_gone = find_out_if_gone

@@ -80,7 +80,11 @@ class Keys:
         is_sandbox: bool = False,
         key_at: str | None = None,
     ) -> None:
-        """Begin with the keys of the profile (the settings of the run), before any of them is sent."""
+        """Begin with the keys of the profile (the settings of the run), before any of them is sent.
+
+        `accounts` are the accounts of the profile. `record` is the file with the keys that were not deleted, and
+        `key_at` is the JSON pointer to the keys in a list.
+        """
         self.accounts = accounts
         """The accounts of the profile."""
         self.account = accounts[0] if accounts else ""
@@ -103,7 +107,8 @@ class Keys:
     def _run_keys_of_profile(self, keys_of_profile: tuple[PixKey, ...]) -> dict[str, RunKey]:
         """The keys of the profile (the settings of the run) by their value. RANDOM keys, which have none, are left out.
 
-        On a sandbox the run may delete each of them, because no key there belongs to anybody.
+        `{"a@b.example": RunKey(…)}`, for example. On a sandbox the run may delete each of them, because no key there
+        belongs to anybody.
         """
         run_keys = {}
         for place, key in enumerate(keys_of_profile):

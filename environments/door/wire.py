@@ -216,7 +216,9 @@ class Wire(HTTPAdapter):
         return Response(raw.status, headers, body, limit_that_cut, broken)
 
     def _most_bytes_for(self, operation: str) -> tuple[int, str]:
-        """The most bytes that are read of the next body of an operation, and this limit in words, for the report.
+        """The most bytes that are read of the next body of an operation, and the reason if a body is longer.
+
+        An example is `(1000000, "longer than limits.response_bytes (1000000 bytes)")`; the report shows the reason.
 
         Usually that is limits.response_bytes. If the run has read very much already, it is less, so that a run ends in
         time. But at least one long answer to each operation is read whole, so that there is one to judge.

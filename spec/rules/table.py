@@ -104,7 +104,8 @@ def data_in(exchange: Exchange) -> Mapping[str, Any]:
 def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
     """The member of a JSON object with that name or a misspelling of it: its name in the answer, and its value.
 
-    Raises InconclusiveError if there is none, because another rule reports the missing member.
+    For `accountType` it may be ("account_type", 1). Raises InconclusiveError if there is none, because another rule
+    reports the missing member.
     """
     member = member_named(members, name)
     if member is None:
