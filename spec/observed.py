@@ -187,9 +187,10 @@ def is_answered_like(exchange: Exchange, *references: Exchange) -> bool:
     # The fingerprints are compared element by element, such as the third word of each body. An element may differ only
     # where the references differ from each other. If a fingerprint is shorter than the others, its missing elements are
     # None.
-    for element, *reference_elements in zip_longest(*fingerprints):
+    for elements in zip_longest(*fingerprints):
+        own_element, *reference_elements = elements
         varies_among_references = len(set(reference_elements)) > 1  # such as a request id: it differs in every answer
-        if element not in reference_elements and not varies_among_references:
+        if own_element not in reference_elements and not varies_among_references:
             return False
     return True
 

@@ -155,7 +155,7 @@ class Budget:
             return has_wrong_token and limit_forbids_wrong_tokens
         if not _has_real_code_or_account(sending):
             return has_wrong_token
-        # Without a token and with the documented path, and so on: a test that every run needs, so one request is free.
+        # The first request without a token that is written as documented is free, because every run needs it.
         is_without_token_as_documented = sending.intent.credential == NO_HEADER and not sending.intent.spelling
         if not is_without_token_as_documented:
             return True
@@ -258,6 +258,7 @@ class Budget:
             yield
             return
         preparation = operation, sending.intent.valid
+        # While others may use up the limit, it is not known whether there is room for this request.
         self.run_end.wait_for(lambda: not self._depends_on_requests_on_wire(sending))
         self.refuse_transfer(sending)
         if sending.intent.valid:
