@@ -535,7 +535,7 @@ def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
 
     A refusal is searched, too, because a service may refuse a request and still have executed the transfer.
     """
-    in_data = list[Mapping[str, Any]]()  # documented there, so fewer members are enough to recognize a result
+    in_data = list[Mapping[str, Any]]()  # documented there, so less is enough to recognize a result than elsewhere
     anywhere = list[Mapping[str, Any]]()
     for answer in (response, *_answers_in_texts(response)):
         in_data += [members for members in _objects_inside(data_of(answer)) if _is_part_of_execution_result(members)]

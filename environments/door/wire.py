@@ -329,7 +329,7 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
     sent: `urllib3` may report a fault of the proxy after the proxy has passed the request on.
     """
     causes = list(_error_and_its_causes(error))
-    is_late = any(isinstance(cause, exceptions.ReadTimeoutError | TimeoutError) for cause in causes)
+    is_late = _is_any_of_type(causes, (exceptions.ReadTimeoutError, TimeoutError))
     was_connected = deadline.sock is not None  # without a connection, being late means "no connection in time"
     if deadline.expired or (is_late and was_connected):
         return Failure(FailureKind.TIMEOUT, f"no complete answer within limits.timeout ({seconds:g} s)")
@@ -337,13 +337,20 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
     if tls_errors:
         return Failure(FailureKind.TLS, _message_of_tls_failure(tls_errors[-1]))
     for exception_type, kind, message in _FAILURES:
-        if kind is _NO_CONNECTION and deadline.may_have_left:
+        says_nothing_was_sent = kind is _NO_CONNECTION
+        if says_nothing_was_sent and deadline.may_have_left:
             continue
-        if any(isinstance(cause, exception_type) for cause in causes):
+        if _is_any_of_type(causes, (exception_type,)):
             return Failure(kind, message)
-    if any("got more than" in str(cause) for cause in causes):  # words of `http.client`, which has no class for it
+    has_too_many_headers = any("got more than" in str(cause) for cause in causes)  # `http.client` has no class for it
+    if has_too_many_headers:
         return Failure(FailureKind.LIMIT, "more headers than the suite reads (100)")
     return Failure(FailureKind.NOT_HTTP, "the answer is not HTTP")
+
+
+def _is_any_of_type(errors: list[BaseException], types: tuple[type[BaseException], ...]) -> bool:
+    """True if one of the exceptions has one of these types."""
+    return any(isinstance(error, types) for error in errors)
 
 
 def _error_and_its_causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -36,17 +36,20 @@ def judge(requirement_id: str, exchange: Exchange) -> Judgement:
     It is inconclusive if the exchange is with another operation than the requirement is about. Raises KeyError if the
     requirement has no rule.
     """
-    if exchange.operation != requirement_id.split(".")[0]:
+    operation = requirement_id.split(".")[0]
+    if exchange.operation != operation:
         return inconclusive(say("another operation"), exchange)
-    if exchange.response is None or exchange.response.size <= SMALL:
+    has_small_body = exchange.response is None or exchange.response.size <= SMALL
+    if has_small_body:
         return _judge(requirement_id, exchange)
     # The parsed JSON of a larger body is dropped soon, and parsing it again takes time. So all requirements of the
     # operation are judged at once, and the judgements are stored in the attributes of the exchange.
     judgements: dict[tuple[str, bool], Judgement] = vars(exchange).setdefault("judgements", {})
-    expects_success = exchange.expects_success  # part of the key, because the run may learn later that a token expired
+    # Stored by this value, too, because the run may learn later that the token had expired. Then the judgement changes.
+    expects_success = exchange.expects_success
     if (requirement_id, expects_success) not in judgements:
-        for id_of_operation in _ids_with_a_rule(exchange.operation):
-            judgements[id_of_operation, expects_success] = _judge(id_of_operation, exchange)
+        for id_with_a_rule in _ids_with_a_rule(operation):
+            judgements[id_with_a_rule, expects_success] = _judge(id_with_a_rule, exchange)
     return judgements[requirement_id, expects_success]
 
 

@@ -211,14 +211,17 @@ def has_its_type(read_object: ObjectReader, field: Field, exchange: Exchange) ->
     """The field {field} is {type}."""
     # `read_object` returns the object of the answer that has the field: the envelope, or `data` in it.
     _, value = member_in(read_object(exchange), field.name)
-    if any(_HAS_TYPE[name](value) for name in field.types):
+    has_documented_type = any(_HAS_TYPE[name](value) for name in field.types)
+    if has_documented_type:
         return None
     json_error = successful_response(exchange).json.error
     if value is None and json_error:  # the answer has NaN or Infinity there, which is read as null
         raise InconclusiveError(json_error)
     # A report is translated, so the names of types are messages, too. A documented field has one type or two.
     names = [message_of(name) for name in field.types]
-    types = say("{one} or {other}", one=names[0], other=names[1]) if len(names) > 1 else names[0]
+    types = names[0]
+    if len(names) > 1:
+        types = say("{one} or {other}", one=names[0], other=names[1])
     pointer_to_field = pointer_to(read_object, field.name, exchange)
     return finding("type", pointer_to_field, name=field.name, types=types, type=type_in_words(value))
 
