@@ -177,8 +177,12 @@ def names_for_message(names: list[str]) -> Text:
     Only names that are surely no data are shown, and the others are counted. A service may use data as names: the name
     of a person, as in {"Maria Silva": 10}, or an account.
     """
-    names_without_data = [name for name in names if is_surely_no_data(name)]
-    shown_names = names_without_data[:_MOST_NAMED]
+    shown_names: list[str] = []
+    for name in names:
+        if len(shown_names) == _MOST_NAMED:
+            break  # because an answer may have tens of thousands of names
+        if is_surely_no_data(name):
+            shown_names.append(name)
     number_of_others = len(names) - len(shown_names)
     if not shown_names:
         return say("{n} members whose names may be data", n=number_of_others)
