@@ -66,8 +66,8 @@ def _harmless_requests(client: Client) -> Iterator[tuple[str, str]]:
     last; no transfer has such a code.
     """
     other_reads = [operation for operation in READ_OPERATIONS if operation != "listAccounts"]
-    account = client.door.keys.account or synthetic()  # a made-up one if the settings of the run name no account
     for operation in ("listAccounts", *other_reads):
+        account = client.door.keys.account or synthetic()  # a made-up one if the settings of the run name no account
         yield operation, account
     if "execute" in client.door.permission.allow:
         yield "executePix", synthetic()

@@ -383,7 +383,7 @@ class _PoolOfRecentConnections:
         """Return a connection to the pool after its request, if it is open.
 
         A closed connection is not returned. The pool gives the connection that was returned last to the next request.
-        If that were a closed connection, a new connection would be opened while open ones are idle, and some services
+        If a closed connection were given to it, a new one would be opened while open ones are idle, and some services
         accept only few connections.
         """
         if conn is not None and conn.sock is not None:
