@@ -67,7 +67,7 @@ missing although the service has not changed."""
 
 
 def words_as_facts(words: str) -> Facts:
-    """Words of the suite about an answer, in the form in which facts (pairs of a pointer and a type) are stored.
+    """Words of the suite about an answer, in the form in which facts (pairs of a JSON pointer and a type) are stored.
 
     The words are the only fact, and its pointer is ANSWER, the answer as a whole. They may describe the answer, such as
     `404 text/plain`, or say what the suite learned from it, such as `the body is refused first`.
@@ -76,7 +76,8 @@ def words_as_facts(words: str) -> Facts:
 
 
 def facts_of(body: Any) -> Facts:
-    """Facts of a JSON body (pairs of a pointer and a type): {"data": 1} has ("/", "object") and ("/data", "number").
+    """Facts of a JSON body: pairs of a JSON pointer and a type. {"data": 1} has ("/", "object") and ("/data",
+    "number").
 
     `body` is a value as `read_json` returns it. A very large value gives only the facts of its upper levels.
     """
@@ -89,7 +90,7 @@ def facts_of(body: Any) -> Facts:
 
 
 def merged_facts(answers: Iterable[Facts]) -> Facts:
-    """The union of the facts (pairs of a pointer and a type) of several answers to one kind of request.
+    """The union of the facts (pairs of a JSON pointer and a type) of several answers to one kind of request.
 
     If only some of the answers have a member, the member also gets the type "absent", because it is optional.
     """
@@ -147,10 +148,10 @@ def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[
 
 
 def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
-    """The facts (pairs of a pointer and a type) with `*` for each member name that may be data, so that they are shown.
+    """The facts (pairs of a JSON pointer and a type) with `*` for each member name that may be data.
 
-    `change` is a function that redacts a text: a name that it alters is data, such as an account. It is applied to the
-    types, too, because one of them may be the whole answer in words.
+    So a report may show them. `change` is a function that redacts a text: a name that it alters is data, such as an
+    account. It is applied to the types, too, because one of them may be the whole answer in words.
     """
 
     def safe_name(part: str) -> str:
@@ -173,9 +174,10 @@ def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
 
 
 def facts_as_text(facts: Facts) -> str:
-    """The facts (pairs of a pointer and a type) on one line: `200 application/json: /code number, /data/*/id string`.
+    """The facts (pairs of a JSON pointer and a type) on one line.
 
-    /data itself is not in the line, because /data/*/id implies that it is an object or an array.
+    Such as `200 application/json: /code number, /data/*/id string`. /data itself is not in the line, because /data/*/id
+    implies that it is an object or an array.
     """
     types = _types_by_pointer(facts)
     holders = {_holder_of(pointer) for pointer in types}
@@ -213,7 +215,7 @@ _HOLDER_TYPES = frozenset({OBJECT, ARRAY})
 
 
 def _types_by_pointer(facts: Facts) -> dict[str, set[str]]:
-    """All types in the facts (pairs of a pointer and a type), by their pointer."""
+    """All types in the facts (pairs of a JSON pointer and a type), by their pointer."""
     types = defaultdict(set)
     for pointer, type_name in facts:
         types[pointer].add(type_name)
@@ -264,7 +266,7 @@ def _is_link_to_a_page(pointer: str, types: set[str]) -> bool:
 
 
 def _facts_of_values(values: list[Any], depth: int) -> set[Fact]:
-    """Facts (pairs of a pointer and a type) of all values at one pointer, such as of all items of an array.
+    """Facts (pairs of a JSON pointer and a type) of all values at one pointer, such as of all items of an array.
 
     The pointers of these facts are relative: the empty pointer is the values themselves, and /id a member of them. At
     most `depth` levels are looked at.
@@ -290,9 +292,10 @@ def _facts_of_values(values: list[Any], depth: int) -> set[Fact]:
 
 
 def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, set[Fact]]:
-    """Facts (pairs of a pointer and a type) of the members of all objects at one pointer, by the name of the member.
+    """Facts (pairs of a JSON pointer and a type) of the members of objects, by the name of the member.
 
-    Members whose names may be data, such as names of people, are all under `*`. Pointers are relative to the member.
+    `objects` are all objects at one pointer, such as all items of an array. Members whose names may be data, such as
+    names of people, are all under `*`. Pointers are relative to the member.
     """
     all_names = set[str]().union(*objects)
     names = set[str]()

@@ -102,9 +102,10 @@ class Finding:
 
     @property
     def in_full(self) -> Text:
-        """Sentence of the finding; if generated requests show it, with what they are and how to generate them again.
+        """Sentence of the finding. If requests that were drawn at random show it, also what is special about them.
 
-        Such as "pixKey, missing: expected status 200, got 204 (3 times with --seed=7, smallest: exchange 12)".
+        Such as "pixKey, missing: expected status 200, got 204 (3 times with --seed=7, smallest: exchange 12)". With the
+        same seed, a run draws the same requests again.
         """
         text = self.statement
         if self.shown_by:

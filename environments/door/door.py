@@ -195,7 +195,7 @@ class Door:
 
         1. checks that are asked once before anything is sent; each may refuse the request
         2. steps of each attempt to send it
-        3. decisions on the answer, of which each may have the request sent again
+        3. decisions on the answer; each may have the request sent again
 
         The journal is a file with the transaction codes that runs have sent. The profile is the settings of the run.
         """
@@ -281,8 +281,9 @@ class Door:
     def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
         """Send the request of the exchange `first` once more, and return the new exchange.
 
-        It is also kept in `sent_again`. Returns None if the request might move money, or if a limit keeps it back. No
-        other request is under way meanwhile, so that no other request can be the reason for the second answer.
+        The new exchange is also kept in `sent_again`. Returns None if the request might move money, or if a limit keeps
+        it back. No other request is under way meanwhile, so that no other request can be the reason for the second
+        answer.
 
         With `supersedes`, the second answer replaces the first one in all judgements. It is used after a doubtful
         answer, such as a timeout under load. Without `supersedes`, both answers count: the second one shows whether a

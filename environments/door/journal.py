@@ -399,7 +399,7 @@ def _outcome_without_answer(exchange: Exchange, *, executes: bool) -> Outcome:
 def _outcome_of_hidden_execution(
     exchange: Exchange, response: Response, *, only_this_request_can_have_executed: bool
 ) -> Outcome | None:
-    """Outcome of a code if its answer is no success, but may show that the code was executed; None for other answers.
+    """Outcome of a transaction code if its answer is no success, but may show an execution; None for other answers.
 
     | answer | outcome |
     |---|---|

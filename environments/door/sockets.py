@@ -345,8 +345,8 @@ class _PoolOfRecentConnections:
         """A connection for the request of this thread: that of its last request if it is free, else another one.
 
         A connection without a socket is a new one: it connects when it sends. A connection that was idle for too long
-        is closed first, and so loses its socket. So does any connection if the request needs a new one
-        (`Deadline.needs_new_connection`).
+        is closed first, and so loses its socket. If the request needs a new connection
+        (`Deadline.needs_new_connection`), any connection is closed first.
 
         If a connection answered before and has no socket now, the service has closed it without announcing that
         (`service_closes_unannounced`): a connection whose end was announced is not kept in the pool.

@@ -302,7 +302,8 @@ def _may_tell_about_a_candidate(piece: str) -> bool:
 def _shows_all_between_masks(text: str) -> bool:
     """True if a text has signs of a mask, and between them every character of a tax document, as `123**456**789**09`.
 
-    Such signs hide nothing. The check digits must be right. Two texts give False, because they may really be masked:
+    Such signs hide nothing. A CPF has 11 characters, a CNPJ 14, and its check digits must be right. Two texts give
+    False, because they may really be masked:
 
     - `1**45678000191`: its 12 visible characters and 2 signs may be the 14 characters of a CNPJ
     - `***39053344705`: with signs at one place only, the 11 visible characters may be a part of a CNPJ
@@ -313,7 +314,8 @@ def _shows_all_between_masks(text: str) -> bool:
     if length_with_signs == _CNPJ_LENGTH:
         return False
     characters = "".join(_visible_parts(text))  # without X, because it may be a sign
-    groups_of_signs = [between for between in re.split("[0-9A-WYZ]+", text) if _MASK_SIGN.search(between)]
+    texts_between = re.split("[0-9A-WYZ]+", text)  # what is before, between and after the visible characters
+    groups_of_signs = [between for between in texts_between if _MASK_SIGN.search(between)]
     # Signs at one place may hide the other 3 characters of a CNPJ. If 14 are visible, nothing is hidden.
     fewest_groups = 2 if len(characters) < _CNPJ_LENGTH else 1
     return len(groups_of_signs) >= fewest_groups and _has_right_check_digits(characters)
