@@ -76,10 +76,10 @@ def words_as_facts(words: str) -> Facts:
 
 
 def facts_of(body: Any) -> Facts:
-    """Facts of a JSON body: pairs of a JSON pointer and a type. {"data": 1} has ("/", "object") and ("/data",
-    "number").
+    """Facts of a JSON body: pairs of a JSON pointer and a type.
 
-    `body` is a value as `read_json` returns it. A very large value gives only the facts of its upper levels.
+    {"data": 1} has the facts ("/", "object") and ("/data", "number"). `body` is a value as `read_json` returns it. A
+    very large value gives only the facts of its upper levels.
     """
     for depth in range(_DEEPEST, 0, -1):
         facts = _facts_of_values([body], depth)

@@ -119,7 +119,7 @@ class Client:
         intent = Intent(operation, credential, valid, self.generator, spelling, purpose or self._purpose, unusual)
         return self.door.send(request, intent)
 
-    def send_to_siblings(
+    def send_to_undocumented_paths(
         self, operation: str, path_parameter: str | None, *, purpose: Purpose | None = None, **content: Any
     ) -> list[Exchange]:
         """Send a request of an operation to two undocumented paths, and return both exchanges.

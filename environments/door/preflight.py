@@ -107,7 +107,7 @@ def _check_if_no_path_is_known(client: Client, first: Exchange) -> None:
     if first.operation != "listAccounts" or refusal_or_failure(first) is not RefusalKind.NOT_FOUND:
         return
     purpose = Preflight.IS_A_PATH_KNOWN
-    to_undocumented_paths = client.send_to_siblings(first.operation, None, purpose=purpose)
+    to_undocumented_paths = client.send_to_undocumented_paths(first.operation, None, purpose=purpose)
     for operation, path_parameter in _harmless_requests(client):
         exchange = client.send(operation, path_parameter, purpose=purpose)
         is_answered_otherwise = not is_answered_like(exchange, *to_undocumented_paths)

@@ -1,7 +1,7 @@
 """The keys that a run registers or deletes: which key a request names, and what became of it.
 
 The door gives every exchange (a request with its answer) to `Keys`. Whoever wants to delete a key of the run asks
-`Keys.may_be_deleted` about this one key. Its neighbours:
+`Keys.may_be_deleted` about this one key. Related modules:
 
 | module | what it has |
 |---|---|

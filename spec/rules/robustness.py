@@ -137,7 +137,7 @@ _SPACE = r"[ \t\xa0]*"
 _TRACES = (
     # Python
     r"Traceback {1,2}\(most recent call last\)|File [\"'][^\"'\n]{1,300}[\"'], line \d+, in ",
-    # Java and its kin: a frame, with `at` or as Tomcat shows it
+    # Java and related languages: a frame, with `at` or as Tomcat shows it
     rf"^{_SPACE}(?:at )?[\w.$/@<>-]{{1,300}}\([\w$.-]{{1,100}}\.(?:java|kt|scala|clj|groovy):\d+\)",
     rf"^{_SPACE}at [\w.$/@<>-]{{1,300}}\((?:Native Method|Unknown Source)\)",
     r"\bjava\.lang\.\w{1,100}(?:Exception|Error)\b",

@@ -161,7 +161,7 @@ def _send_to_undocumented_paths(traffic: Traffic, operation: str) -> None:
     """
     documented = operations()[operation]
     body = b"{}" if documented.method != "GET" else None
-    send = traffic.client.send_to_siblings
+    send = traffic.client.send_to_undocumented_paths
     if documented.path_parameter is None:
         send(operation, None, body=body, purpose=Disagreement.UNDOCUMENTED_PATH)
         return

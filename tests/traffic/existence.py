@@ -188,7 +188,7 @@ class _EvidenceSentIfMissing(_EvidenceInLog):
         if not super().siblings_of(exchange):
             is_execution = exchange.operation == "executePix"
             path_parameter = synthetic() if is_execution else _path_parameter_of(exchange)
-            self._traffic.client.send_to_siblings(
+            self._traffic.client.send_to_undocumented_paths(
                 exchange.operation,
                 path_parameter,
                 body=exchange.request.body or None,

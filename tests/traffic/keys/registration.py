@@ -267,7 +267,7 @@ def _prepare_for_valid_registrations(context: _StepContext) -> None:
     registrar.clean_up()
     registrar.read_key_list()
     purpose = Registering.UNDOCUMENTED_PATH
-    registrar.client.send_to_siblings(_REGISTER, registrar.account, body=b"{}", purpose=purpose)
+    registrar.client.send_to_undocumented_paths(_REGISTER, registrar.account, body=b"{}", purpose=purpose)
 
 
 def _register_keys_of_the_profile(context: _StepContext) -> None:
