@@ -101,16 +101,20 @@ def key_and_type_in(body: bytes) -> tuple[str | None, str]:
 
 
 def body_with_another_key(body: bytes) -> bytes | None:
-    """The body of a registration with another made-up key, which has the same form; None if its key is not made up.
+    """The body of a registration with another made-up key of the same form. The rest of the body is unchanged.
 
-    A made-up key has the prefix `pixconf-` (`SYNTHETIC_PREFIX`). The rest of the body stays byte for byte.
+    A made-up key has the prefix `pixconf-` (`SYNTHETIC_PREFIX`). None if the key in the body is not made up, or if it
+    is not written in the body as `as_bytes` writes it.
     """
     value = _read(body)
     key = value.get("pixKey") if isinstance(value, dict) else None
     if not isinstance(key, str) or SYNTHETIC_PREFIX not in key:
         return None
-    another_body = body.replace(as_bytes(key), as_bytes(_another_key_like(key)))
-    return another_body if another_body != body else None  # the body may have the key with other escapes
+    key_in_body = as_bytes(key)
+    if key_in_body not in body:  # the body has the key with other escapes
+        return None
+    another_key = _another_key_like(key)
+    return body.replace(key_in_body, as_bytes(another_key))
 
 
 _LETTERS_OF_A_NEW_KEY = 8
@@ -118,17 +122,21 @@ _LETTERS_OF_A_NEW_KEY = 8
 
 
 def _another_key_like(key: str) -> str:
-    """A made-up key that no service knows, of the same form as `key`: with the same characters and signs.
+    """A made-up key that no service knows, of the same form as `key`.
 
-    Random letters follow the prefix. They replace as many letters and digits if these stand there, so that the length
-    stays: `pixconf-xxxxxxxxx` becomes `pixconf-qkwbmtzax`. Otherwise they are added: `pixconf-%` becomes
-    `pixconf-qkwbmtza%`.
+    Eight random letters are put behind the prefix `pixconf-`:
+
+    | behind the prefix there are | example |
+    |---|---|
+    | at least eight small letters or digits: the first eight are replaced | `pixconf-xxxxxxxxx`: `pixconf-qkwbmtzax` |
+    | fewer: the letters are inserted | `pixconf-%`: `pixconf-qkwbmtza%` |
     """
     before, prefix, behind = key.partition(SYNTHETIC_PREFIX)
     letters = "".join(secrets.choice(string.ascii_lowercase) for _ in range(_LETTERS_OF_A_NEW_KEY))
-    has_usual_text_there = re.match(rf"[0-9a-z]{{{_LETTERS_OF_A_NEW_KEY}}}", behind)
-    if has_usual_text_there:
-        behind = behind[_LETTERS_OF_A_NEW_KEY:]
+    replaced = behind[:_LETTERS_OF_A_NEW_KEY]
+    can_be_replaced = len(replaced) == _LETTERS_OF_A_NEW_KEY and re.fullmatch("[0-9a-z]+", replaced) is not None
+    if can_be_replaced:
+        behind = behind.removeprefix(replaced)
     return f"{before}{prefix}{letters}{behind}"
 
 

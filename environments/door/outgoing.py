@@ -35,6 +35,23 @@ _MAY_HAVE_REGISTERED = {
 """What became of a registration that may have registered its key although it has no right answer."""
 
 
+def _may_have_registered_its_own_key(exchange: Exchange) -> bool:
+    """True if an invalid registration may have registered a key that no other request names.
+
+    Registrations in drawn sequences, and registrations of a scenario (a function that sends requests for a purpose),
+    share their key with other requests. Only a single drawn request, or a request that is invalid in one part
+    (`unusual`), has its own key.
+    """
+    is_invalid_registration = exchange.operation == "registerPixKey" and not exchange.valid
+    has_valid_token = exchange.credential == VALID
+    is_drawn_alone = exchange.is_generated and exchange.generator != SEQUENCES
+    is_invalid_in_one_part = not exchange.is_generated and any(exchange.unusual)
+    has_its_own_key = is_drawn_alone or is_invalid_in_one_part
+    if not is_invalid_registration or not has_valid_token or not has_its_own_key:
+        return False
+    return refusal_or_failure(exchange) in _MAY_HAVE_REGISTERED
+
+
 _BROKEN_PERCENT_ENCODING = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
@@ -160,20 +177,18 @@ class Sending:
     def name_another_key(self, first: Exchange) -> None:
         """Before an invalid registration is sent again: name another made-up key of the same form, if that is needed.
 
-        `first` is the exchange of the registration so far. It is needed if the service may have registered the key: the
-        registration of the same key again is answered as one of a known key, and shows nothing about the first answer.
-        Registrations of sequences and of scenarios keep their key, because other requests name it, too.
+        `first` is the exchange of the registration so far. Another key is needed if the service may have registered the
+        first one: then the answer to a second registration of that key says only that the key is known, and shows
+        nothing about the first answer.
         """
-        is_invalid_registration = first.operation == "registerPixKey" and not first.valid and first.credential == VALID
-        is_about_one_request = first.generator != SEQUENCES and (first.is_generated or any(first.unusual))
-        may_have_registered = refusal_or_failure(first) in _MAY_HAVE_REGISTERED
-        if not (self.may_name_another_key and is_invalid_registration and is_about_one_request and may_have_registered):
+        if not self.may_name_another_key or not _may_have_registered_its_own_key(first):
             return
         body = body_with_another_key(first.request.body)
-        if body is not None:
-            self.request.body = body
-            if "Content-Length" in self.request.headers:
-                self.request.headers["Content-Length"] = str(len(body))
+        if body is None:  # its key is not made up
+            return
+        self.request.body = body
+        if "Content-Length" in self.request.headers:
+            self.request.headers["Content-Length"] = str(len(body))
 
     @property
     def plain_request(self) -> Request:

@@ -302,8 +302,10 @@ class _Watched:
         deadline.may_have_left = True
         deadline.watch(self.sock)
         self._http_vsn_str = HTTP_1_0 if deadline.is_http_1_0 else "HTTP/1.1"  # what `http.client` writes
+        target = url
         is_path = url.startswith("/")  # to a proxy, the whole address is sent
-        target = deadline.target_as_it_is if deadline.target_as_it_is and is_path else url
+        if deadline.target_as_it_is and is_path:
+            target = deadline.target_as_it_is
         super().request(method, target, *args, **kwargs)  # type: ignore[misc]
 
     def getresponse(self) -> Any:
