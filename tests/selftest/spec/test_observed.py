@@ -94,7 +94,7 @@ def test_a_recorded_answer_is_its_status_media_type_and_some_headers():
 def test_answers_that_differ_in_path_and_digits_alone_are_alike():
     """Two codes are refused in the same words. The bodies repeat the path, and have a time and a number of the request.
 
-    These differ from request to request, so the two answers count as alike (`indistinguishable`).
+    These differ from request to request, so the two answers count as alike (`is_answered_like`).
     """
     refusal_of_first = refusal(404, b"no /v1/execute/pix/TX-1 at 10:00, request 4711", path="/v1/execute/pix/TX-1")
     refusal_of_second = refusal(404, b"no /v1/execute/pix/TX-2 at 11:30, request 815", path="/v1/execute/pix/TX-2")
