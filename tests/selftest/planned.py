@@ -7,10 +7,10 @@ from reports.sentences.plan import Plan
 from tests.selftest.proof.directly import collected_tests, conformance_tests
 from tests.traffic.planning import planned
 
-BEYOND_THE_PLAN = 18
+BEYOND_THE_PLAN = 20
 """Requests to an operation that a run may send beyond its plan: the plan knows no RANDOM key, which a service makes, so it
-has no deletion of one, and no further registration. Three of these ask for RANDOM with a key, with null and without a
-key."""
+has no deletion of one, and no further registration. Four of these ask for RANDOM with a key, with null, without a key and
+with nothing but the type."""
 
 
 def plan_of(profile: Profile, ids: Container[str] | None = None, *, generated: bool = False) -> Plan:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from environments.profiles.model import Profile
-from spec.exchange import VALID, Exchange
+from spec.exchange import VALID, Exchange, Headers
 from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested_deeper_than, leaves_of, texts_in
 
@@ -98,6 +98,8 @@ class Case:
     path_parameter: str | bytes | None = None
     body: bytes | None = None
     content_type: str | None = JSON
+    headers: Headers = ()
+    """Further headers, or headers in the place of usual ones."""
     query: str = ""
     valid: bool = False
     credential: str = VALID
@@ -143,6 +145,7 @@ class Case:
             self.path_parameter,
             body=self.body,
             content_type=self.content_type,
+            headers=self.headers,
             credential=self.credential,
             query=self.query,
             safe=self._characters_sent_as_they_are,

@@ -64,7 +64,7 @@ PATH_PARAMETERS = {
     "unknown": synthetic_text("0"),
     "with an encoded slash": synthetic_text("%2f%2F"),
     "that is no UTF-8": _MARK + b"\xff\xc0\x80\xed\xa0\x80",  # … and half of a surrogate pair
-    "with a broken percent-encoding": EncodedText(synthetic_text("%zz")),
+    "with a broken percent-encoding": EncodedText(synthetic_text("%zz%25ff")),  # after decoding once: %zz%ff
 }
 """Unusual accounts and transaction codes in the path."""
 MORE_PATH_PARAMETERS = {
@@ -97,8 +97,10 @@ CONTENT_TYPES = {
     "a form": "application/x-www-form-urlencoded",
 }
 """Unusual values of the header Content-Type, with a body that is JSON as usual. None: the header is left out."""
-MORE_CONTENT_TYPES = {"XML": "application/xml"}
-"""A further Content-Type, for registrations and deletions only."""
+MORE_CONTENT_TYPES = {"XML": "application/xml", "of an unknown charset": "application/json; charset=pixconf"}
+"""Further values of Content-Type, for registrations and deletions only."""
+ACCEPT = {"with a quality that is no number": (("Accept", "application/json;q=high, */*;q=0.1"),)}
+"""Unusual values of the header Accept, for one operation, listAccounts: a service reads the header in one place."""
 UNREADABLE = {"cut short": b'{"' + _MARK, "no UTF-8": b'{"pixKey": "' + _MARK + b'\xff\xfe"}'}
 """Bodies that no service should understand as a request.
 
@@ -306,6 +308,8 @@ def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
         yield from _with_each_value(case, "query", "query", QUERIES)
     if members is None:
         yield from _with_each_value(case, "query", "query", MORE_QUERIES)
+    if operation == "listAccounts":
+        yield from _with_each_value(case, "Accept", "headers", ACCEPT)
     # A wrong credential is sent with a body that names nobody, because the operation may need no token.
     synthetic_members = usual_body_that_names_nobody(operation, profile)
     case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
@@ -466,7 +470,7 @@ def _objects_with_odd_members(members: Members) -> Values:
 
 
 def _unreadable_transfers_of_own_account(members: Members) -> Values:
-    """Bodies of transfers that cannot be read to their end, but name an account of the profile at their beginning.
+    """Bodies of transfers that many services cannot read to their end, but that begin with an account of the profile.
 
     The result has them by the words that describe them. A lenient service may look the account up, and only then fail
     to read the rest, so these bodies test more of the service than bodies that name no account. No body has a readable
@@ -480,6 +484,7 @@ def _unreadable_transfers_of_own_account(members: Members) -> Values:
         "no UTF-8": with_an_open_member + b'"\xff\xfe"}',
         "NaN": json.dumps({**members, AMOUNT: math.nan}).encode(),
         "very deeply nested": with_an_open_member + TEXTS["very deeply nested"] + b"}",
+        "many digits": with_an_open_member + b"9" * _LONG + b"}",
     }
 
 

@@ -44,7 +44,7 @@ _DEFAULT_READS = 12
 """Valid requests to each operation that only reads: those of scenarios, sequences and this module together. A fault in
 one answer of four is then missed once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a
 warning at most."""
-_DEFAULT_EXAMPLES_OF_TRANSFERS = 5
+_DEFAULT_EXAMPLES_OF_TRANSFERS = 2
 """Requests that are drawn for each operation that prepares transfers. Every run sends some sixty further requests to
 each of them, which show more (`Drawing.cases_of_every_run`)."""
 MOST_SMALLER_CASES = 40

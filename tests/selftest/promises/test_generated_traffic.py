@@ -136,7 +136,7 @@ def test_a_run_at_its_default_settings_sends_at_most_1300_requests(service_after
 
 
 def test_a_run_sends_each_operation_about_as_many_requests_as_its_plan_says(service_after_default_run):
-    """A run sends each operation at least 0.6 of the requests in its plan (--plan), and at most 18 more.
+    """A run sends each operation at least 0.6 of the requests in its plan (--plan), and at most 20 more.
 
     It sends fewer if the service knows a key already, or if some forms of a wrong token cannot be made. It sends more
     because the plan does not know the RANDOM keys that the service makes.

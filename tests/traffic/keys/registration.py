@@ -300,6 +300,8 @@ def _send_other_name_of_random(context: _StepContext) -> None:
 def _send_random_with_other_keys(context: _StepContext) -> None:
     """Send registrations of the type RANDOM with a made-up (synthetic) key in the body, with null, and without a key.
 
+    In the last one nothing but the type is left.
+
     The interface document does not show what a service does with such a body. It may refuse the request, register this
     key, or make another one; but it must not fail. The registrations are sent on a sandbox alone, because a new key in
     the list counts as a key of the run there.
@@ -309,7 +311,7 @@ def _send_random_with_other_keys(context: _StepContext) -> None:
         return
     with_a_key = {**registration_body(registrar.synthetic_key(), registrar.account), "pixKeyType": "RANDOM"}
     without_a_key = {name: value for name, value in with_a_key.items() if name != "pixKey"}
-    bodies = [with_a_key, {**with_a_key, "pixKey": None}, without_a_key]
+    bodies = [with_a_key, {**with_a_key, "pixKey": None}, without_a_key, {"pixKeyType": "RANDOM"}]
     for body in bodies:  # one after the other, because an account may have one RANDOM key only
         if registrar.keys.has_random_key_of_unknown_value():  # nobody could delete another one, either
             return

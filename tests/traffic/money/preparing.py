@@ -39,11 +39,13 @@ _TEXTS = ("description", "message")
 class UnusualTransfer(Enum):
     """In which way a transfer differs from the one in the profile. A service at fault answers its execution wrongly."""
 
-    SMALL = "an amount of 0.5"
+    SMALL = "an amount of 0.29"
     WITHOUT_A_TEXT = "no text"
     WITH_SPECIAL_CHARACTERS = "special characters in its text"
 
 
+_SMALL_AMOUNT = 0.29
+"""As a floating-point number, a hundred times this amount is a little less than 29 cents."""
 _SPECIAL_CHARACTERS = "a {b} 100% 'c' \"d\" \\ é"
 """A text with characters that mean something in templates, formats, SQL and JSON, and with an accent."""
 
@@ -131,7 +133,7 @@ def _made_unusual(body: Any, unusual: UnusualTransfer) -> Any:
     if not isinstance(body, dict):
         return body
     if unusual is UnusualTransfer.SMALL:
-        return {name: 0.5 if name == AMOUNT else value for name, value in body.items()}
+        return {name: _SMALL_AMOUNT if name == AMOUNT else value for name, value in body.items()}
     if unusual is UnusualTransfer.WITHOUT_A_TEXT:
         return {name: value for name, value in body.items() if name not in _TEXTS}
     return {name: _SPECIAL_CHARACTERS if name in _TEXTS else value for name, value in body.items()}
