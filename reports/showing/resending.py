@@ -48,9 +48,11 @@ _LONGEST_BODY_IN_LINE = 4_000
 """Most characters that the body of a request may take in a shell line. A longer line cannot be read or pasted well."""
 _LARGEST_ARGUMENT = 100_000
 """Most bytes of a body that is passed as one argument of a command. Linux permits 128 KiB, other systems less."""
-_HEADERS_OF_CURL = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
+_HEADERS_OF_CURL = frozenset(("user-agent", "accept-encoding", "content-length", "connection", "host"))
 """Headers that the line need not have: curl sends them by itself, except Accept-Encoding, without which the
 answer is not compressed."""
+_ACCEPT_OF_CURL = ("accept", ["*/*"])
+"""The header Accept as curl sends it by itself, with its name in small letters."""
 _CA_BUNDLE = variable_expression("ca bundle")
 _CLIENT_CERT = variable_expression("client cert")
 _CLIENT_KEY = variable_expression("client key")
@@ -209,8 +211,10 @@ class Resending:
             words.append("--globoff --path-as-is")  # make curl send the address unchanged
         # With `-X HEAD` curl would wait for a body that never comes.
         words.append("--head" if request.method == "HEAD" else f"-X {shlex.quote(request.method)}")
-        headers_to_write = [header for header in parts.headers if header[0].lower() not in _HEADERS_OF_CURL]
-        words += [_header_option(name, value) for name, value in headers_to_write]
+        for name, value in parts.headers:
+            is_accept_of_curl = (name.lower(), list(value)) == _ACCEPT_OF_CURL
+            if name.lower() not in _HEADERS_OF_CURL and not is_accept_of_curl:
+                words.append(_header_option(name, value))
         has_body = body_size > 0 or "content-length" in header_names
         if has_body and "content-type" not in header_names:
             words.append("-H 'Content-Type:'")  # without a value, because curl would send the type of a form

@@ -32,9 +32,9 @@ from spec.answers import (
 from spec.exchange import VALID, Exchange
 from spec.facts import Facts, facts_of
 from spec.findings import Conclusion, Finding, Judgement, deviates, finding, holds, inconclusive
-from spec.interface import READ_OPERATIONS
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS
 from spec.json_text import is_number
-from spec.log import Log
+from spec.log import SEQUENCES, Log
 from spec.message import Text, joined, say
 from spec.observed import is_answered_like, is_answered_like_each
 from spec.rules import judge
@@ -448,10 +448,11 @@ def value_is_the_prepared_amount(log: Log) -> Judgement:
     """Judges that the value in an execution result is the amount that the run sent when it prepared the transfer.
 
     If the run prepared transfers with several amounts, each value must be one of them. Codes of the profile do not
-    count, because the run did not prepare their transfers.
+    count, because the run did not prepare their transfers. Drawn sequences of requests prepare transfers, too.
     """
-    amounts = amounts_of(log.with_purpose(Preparation.TO_EXECUTE))
-    executions = filter(succeeded, log.of("executePix", Execution.PREPARED))
+    preparations = [*log.with_purpose(Preparation.TO_EXECUTE), *_preparations_in_sequences(log)]
+    amounts = amounts_of(preparations)
+    executions = filter(succeeded, [*log.of("executePix", Execution.PREPARED), *log.valid("executePix", SEQUENCES)])
     with_number = [exchange for exchange in executions if is_number(_value_in_result(exchange, "value"))]
     if not amounts or not with_number:
         return inconclusive(say("no transfer was executed that the run prepared with a number as value"))
@@ -459,6 +460,14 @@ def value_is_the_prepared_amount(log: Log) -> Judgement:
     if deviating:
         return deviates(finding("other-amount", "/data/value"), *deviating)
     return holds(*with_number)
+
+
+def _preparations_in_sequences(log: Log) -> list[Exchange]:
+    """The requests in drawn sequences that prepared a transfer, or tried to."""
+    preparations = []
+    for operation in PREPARING_OPERATIONS:
+        preparations += [exchange for exchange in log.attempts(operation) if exchange.generator == SEQUENCES]
+    return preparations
 
 
 def _value_in_result(exchange: Exchange, field: str) -> object:

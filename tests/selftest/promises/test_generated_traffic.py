@@ -242,6 +242,22 @@ def test_one_wrong_success_in_four_is_found():
     assert trial.failing == {"deletePixKey.envelope.data.type"}
 
 
+class CutsCents(Service):
+    """The sandbox, which cuts an amount to whole cents: for a floating-point number, 0.29 has 28 of them."""
+
+    def order(self, operation, body):
+        """The transfer that a body asks for, with too few cents."""
+        order = super().order(operation, body)
+        return {**order, "cents": max(1, int(float(body["value"]) * 100))}
+
+
+def test_an_amount_that_a_sequence_prepared_comes_back():
+    """A drawn sequence prepares a transfer of 0.29 and executes it. A service that moves 0.28 gets a warning."""
+    trial = try_in_memory(CutsCents(), ids=ids_selected_by("executePix"), generated=True, examples=None)
+
+    assert trial.warned == {"executePix.value.matches"}
+
+
 class FallsOverAQuote(Service):
     """The sandbox, which answers every request for a balance with 404, or with 500 if its account has a quote."""
 

@@ -75,6 +75,18 @@ def test_known_values_become_variables():
 
 
 @pytest.mark.parametrize(
+    ("accept", "option"),
+    [("*/*", ""), ("text/html;q=0.1", "-H 'Accept: text/html;q=0.1' ")],
+    ids=["as curl sends it", "another one"],
+)
+def test_a_line_has_the_header_accept_unless_curl_sends_the_same(accept, option):
+    """curl sends `Accept: */*` by itself, so the line has only another value of this header."""
+    line = line_of("https://host/v1/accounts", [("Accept", accept)])
+
+    assert line == f"curl -sS -i -X POST {option}'https://host/v1/accounts'"
+
+
+@pytest.mark.parametrize(
     "similar_account",
     [ACCOUNT.upper(), f"x{ACCOUNT}".upper(), f"{ACCOUNT}\0"],
     ids=["in capitals", "with a letter before it", "with a zero byte after it"],
