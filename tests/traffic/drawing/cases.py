@@ -20,7 +20,7 @@ from __future__ import annotations
 import gc
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -50,7 +50,6 @@ from tests.traffic.drawing.schema import (
     example_of_path_parameter,
     schema_for_drawing,
 )
-from tests.traffic.drawing.unusual_values import USUAL
 from tests.traffic.drawing.with_hypothesis import distinct_values, search_for_smallest
 from tests.traffic.invalid import invalid_requests
 from tests.traffic.unusual_texts import (
@@ -196,13 +195,7 @@ class Drawing:
         if not unusual_values:  # the operation has no body
             return cases
         values = {name: values_of_member.in_every_run for name, values_of_member in unusual_values.items()}
-        more_values: dict[str, Sequence[Any]] = {
-            name: values_of_member.with_more_examples for name, values_of_member in unusual_values.items()
-        }
-        if operation == "registerPixKey":
-            # A key is unusual only beside a usual account, and the other way round, because a service checks both in
-            # the same way, and refuses the request at the first one. So one of them would show nothing.
-            more_values |= {"pixKey": [USUAL], "pixKeyType": ["EMAIL"]}
+        more_values = {name: values_of_member.with_more_examples for name, values_of_member in unusual_values.items()}
         one_round = rounds(operation, self._profile, values, more_values)
         combined = fixed_bodies(operation, self._profile)
         combined += combinations(operation, self._profile, "every run", _COMBINATIONS_OF_EVERY_RUN)

@@ -8,7 +8,7 @@ unusual values at least once. Each member has the values in an order of its own,
 two members and the values null, 0 and "" make this round of three bodies:
 {"to": null, "description": 0}, {"to": "", "description": null}, {"to": 0, "description": ""}.
 The member with the account of the profile keeps it in most of the bodies, because a service may look it up before it
-reads the other members. It is unusual in a few bodies at the end of the round.
+reads the other members. It is unusual in a few bodies of the round.
 
 Other bodies combine few simple values, such as null (`combinations`). A few bodies leave nothing to draw
 (`fixed_bodies`).
@@ -165,8 +165,11 @@ def rounds(
     have the values by the name of the member. The requests are not sent yet, and name nobody.
 
     A service may look up the account and the payee of the profile before it reads the rest. So they keep their usual
-    values in most of the requests, and at most one of them is unusual.
+    values in most of the requests, and at most one of them is unusual. In a registration the key is usual beside an
+    unusual account: a service refuses the request at the first unusual text, so one of two would show nothing.
     """
+    if operation == "registerPixKey":
+        values_beside_accounts = {"pixKey": [USUAL], "pixKeyType": ["EMAIL"]}
     looked_up = [
         *members_with_account_of_profile(operation, profile),
         *members_with_payee_of_profile(operation, profile),
@@ -175,16 +178,25 @@ def rounds(
     others = {name: values[name] for name in values if name not in looked_up}
     others_beside_accounts = {name: values_beside_accounts[name] for name in others}
 
-    bodies: list[Members] = []
+    bodies_with_usual_accounts: list[Members] = []
     for body in _one_value_after_the_other(_in_drawn_order(draw, others)):
-        bodies.append({**all_usual, **body})
+        bodies_with_usual_accounts.append({**all_usual, **body})
     bodies_beside_accounts = cycle(_one_value_after_the_other(_in_drawn_order(draw, others_beside_accounts)) or [{}])
+    bodies_with_unusual_account: list[Members] = []
     for name in looked_up:
         for body in _one_value_after_the_other(_in_drawn_order(draw, {name: values[name]})):
-            bodies.append({**all_usual, **next(bodies_beside_accounts), **body})
+            bodies_with_unusual_account.append({**all_usual, **next(bodies_beside_accounts), **body})
+    bodies = _spread(bodies_with_usual_accounts, bodies_with_unusual_account)
     if operation == "registerPixKey":
         bodies = list(map(_with_the_type_of_its_key, bodies))
     return tuple(_cases_with_bodies(bodies, operation, profile))
+
+
+def _spread(many: Sequence[Members], few: Sequence[Members]) -> list[Members]:
+    """All these bodies: the few spread evenly among the many, so that the first part of a round has some of both."""
+    numbered = [((index + 1) / (len(many) + 1), body) for index, body in enumerate(many)]
+    numbered += [((index + 1) / (len(few) + 1), body) for index, body in enumerate(few)]
+    return [body for _, body in sorted(numbered, key=lambda place_and_body: place_and_body[0])]
 
 
 _FORMS_OF_KEYS = (
@@ -244,10 +256,8 @@ _SIMPLE_TEXTS = (USUAL, MISSING, None, "", VERY_LONG)
 """Values of a text that may show a fault together with a value of another member."""
 _SIMPLE_NUMBERS = (USUAL, MISSING, None, 0, -1, ONE_DIGIT)
 """The same for a number, such as an amount or a date."""
-_ACCOUNT_OR_NONE = (USUAL, MISSING)
-"""Values of the account of the profile, because a service may look it up before it reads the other members."""
 _PAYEE_OR_NONE = (USUAL, MISSING, None)
-"""Values of the payee of the profile, for the same reason."""
+"""Values of the payee of the profile, because a service may look it up before it reads the other members."""
 _BODIES_TO_CHOOSE_FROM = 6
 """Bodies that are drawn for each one that is chosen."""
 
@@ -274,7 +284,7 @@ def _simple_values_of(operation: str, name: str, usual_value: Any, profile: Prof
     if is_key_type(operation, name):
         return (*TYPES_EXCEPT_RANDOM, MISSING)
     if name in members_with_account_of_profile(operation, profile):
-        return _ACCOUNT_OR_NONE
+        return (USUAL,)  # a service may look it up before it reads the other members
     if name in members_with_payee_of_profile(operation, profile):
         return _PAYEE_OR_NONE
     return _SIMPLE_TEXTS if isinstance(usual_value, str) else _SIMPLE_NUMBERS

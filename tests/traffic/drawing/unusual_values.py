@@ -139,7 +139,20 @@ KEYS = UnusualValues(
         _MORE_THAN_64_BITS,
     ),
     with_more_examples=(
-        *("@", "AB@AB", "+", "+7", "@AB.AB", "AB@", "AB@AB.AB.", "11.444.777/0001-61", "00000000000", "1" * 14),
+        *(
+            "@",
+            "AB@AB",
+            "+",
+            "+7",
+            "@AB.AB",
+            "AB@",
+            "AB@AB.AB.",
+            "AB@[127.0.0.1]",
+            "AB@AB_AB.AB",
+            "11.444.777/0001-61",
+            "00000000000",
+            "1" * 14,
+        ),
         *(value for value in TEXTS.with_more_examples if value != _MORE_THAN_64_BITS),
     ),
 )
@@ -170,7 +183,7 @@ _ACCOUNTS = UnusualValues(
     in_every_run=(True, 0, [], {"AB": LETTERS}, DIGITS_BEYOND_64_BITS, f"{ALL_SPECIAL}/\n\0{ALL_PRINTABLE}"),
     with_more_examples=(
         *("", MISSING, None, False, -0.5, [LETTERS], {}),
-        *(" ", LETTERS[0], "null", ALL_UNUSUAL, VERY_LONG),
+        *(" ", LETTERS[0], "null", "12345-6", ALL_UNUSUAL, VERY_LONG),
     ),
 )
 """Unusual values of a member that usually has an account of the profile: the payer, or the account that gets a key."""
@@ -185,7 +198,7 @@ service refuses such a type before it reads the rest of the body."""
 ODD_NAMES = (
     *("", " ", "VALUE", "PIXKEY", "PixKey", "pix_key", " value ", "a.b", "a[0]", "$where", "__proto__", "constructor"),
     *("toString", "id", "code", "data", "ação", "x" * 300, "\0", SPECIAL, UNUSUAL),
-    *("from", "to", "date", "description", "account", "message"),
+    *("from", "to", "date", "description", "account", "message", "pixKeyType", "pixKey"),
 )
 """Names of members that an operation does not document: empty, nearly documented, with a meaning for a program,
 unusual, very long, or documented for another operation."""
