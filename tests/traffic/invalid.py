@@ -87,8 +87,6 @@ MORE_QUERIES = {
 """Further queries, for operations without a body only: a service that gets a body reads no query."""
 _EMPTY_HEADER = "an empty header"
 """Name of the wrong credential that is an Authorization header without a value."""
-_LONG_TOKEN = "an over-long bearer"
-"""Name of the wrong credential that is a token of 4 kB."""
 ALL_CREDENTIALS = (NO_HEADER, WRONG_TOKEN, *INVALID_CREDENTIALS)
 """Credentials for one operation, listAccounts: a service reads the header in one place. `_credentials` says which of
 them the other operations get."""
@@ -313,12 +311,12 @@ def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
     # A wrong credential is sent with a body that names nobody, because the operation may need no token.
     synthetic_members = usual_body_that_names_nobody(operation, profile)
     case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
-    for credential in _credentials(operation, profile):
+    for credential in _credentials(operation):
         # A case has only the name of its credential. The header is made from the name when the case is sent.
         yield replace(case, unusual_part="Authorization", how_unusual=credential, credential=credential)
 
 
-def _credentials(operation: str, profile: Profile) -> Sequence[str]:
+def _credentials(operation: str) -> Sequence[str]:
     """The names of the wrong credentials that are sent to an operation, each in one invalid request.
 
     Most of them are sent to listAccounts alone, because a service reads the header in the same way for each operation.
@@ -328,15 +326,12 @@ def _credentials(operation: str, profile: Profile) -> Sequence[str]:
     | listAccounts | all, also the over-long token |
     | executePix, registerPixKey | the empty header: scenarios send the other wrong tokens (`wrong_tokens.py`) |
     | any other | no header, a wrong token, the empty header |
-    | executePix, registerPixKey, deletePixKey, on a sandbox (a service without real money) | also the over-long token |
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS
-    gets_long_token = profile.is_sandbox and operation in (*OPERATIONS_WITH_DOCUMENTED_TOKEN, _DELETE)
-    long_token = [_LONG_TOKEN] if gets_long_token else []
     if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:
-        return [_EMPTY_HEADER, *long_token]
-    return [NO_HEADER, WRONG_TOKEN, _EMPTY_HEADER, *long_token]
+        return [_EMPTY_HEADER]
+    return [NO_HEADER, WRONG_TOKEN, _EMPTY_HEADER]
 
 
 # -- cases with an unusual body ----------------------------------------------------------------------------------------

@@ -133,8 +133,9 @@ TEXTS = UnusualValues(
 """Texts: an account that is paid, a free text."""
 KEYS = UnusualValues(
     in_every_run=(
-        # Without the empty text: each run has it as a key of certain types (`combining.py`).
-        *(value for value in TEXTS.in_every_run if value not in (PAYER, "")),
+        # Without the empty text, which each run has as a key of certain types (`combining.py`), and without 0, because
+        # another number is below.
+        *(value for value in TEXTS.in_every_run if value not in (PAYER, "", 0)),
         "AB AB@AB.AB",
         _MORE_THAN_64_BITS,
     ),
