@@ -139,11 +139,12 @@ _BEGIN_OF_A_PAGE = 2_000
 def refusal_kind(response: Response) -> RefusalKind | None:
     """What the refusal is about, such as RefusalKind.TOKEN for a 401; None if the answer is no refusal.
 
-    A 200 is a refusal, too, if its envelope has an integer code other than 0 and no sign of success.
+    A 200 is a refusal, too, if its envelope has an integer code other than 0 and no sign of success. Codes that the
+    profile names in `other_success_codes` count like 0.
     """
     status = response.status
     if 200 <= status < 300:
-        code_says_refused = status == 200 and code_of(response) not in (None, 0)
+        code_says_refused = status == 200 and code_of(response) not in (None, 0, *response.other_success_codes)
         if code_says_refused and not _says_success(response):
             return RefusalKind.ENVELOPE
         return None
@@ -256,19 +257,19 @@ def answer_in_words(exchange: Exchange) -> Message:
         return message_of(failure.kind.value)  # such as "TLS refused"
     code = code_of(response)
     if refusal_kind(response) is RefusalKind.ENVELOPE:
-        if not _code_may_be_shown(code):
+        if not code_may_be_shown(code):
             return say("{status} with a code that is not 0", status=response.status)
         return say("{status} with code {code}, not 0", status=response.status, code=str(code))
     is_refused = 400 <= response.status < 500
     code_adds_information = code is not None and code not in (0, response.status)
-    if is_refused and code_adds_information and _code_may_be_shown(code):
+    if is_refused and code_adds_information and code_may_be_shown(code):
         return say("{status} with code {code}", status=response.status, code=str(code))
     if is_page(response):
         return say("{status} with a page of HTML", status=response.status)
     return say(f"{response.status} {media_type_for_report(response.media_type)}")
 
 
-def _code_may_be_shown(code: int | None) -> bool:
+def code_may_be_shown(code: int | None) -> bool:
     """True if there is a code, and it has too few digits to be a tax document or a phone number of somebody."""
     return code is not None and abs(code) <= _LARGEST_CODE
 

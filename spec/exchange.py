@@ -182,6 +182,9 @@ class Response:
     broken: Text = ""
     """Why the body could not be read, such as a wrong Content-Encoding or length: then `body` is empty. Empty if it
     could."""
+    other_success_codes: frozenset[int] = frozenset()
+    """Values of `code` in the envelope, beside 0, with which the service says that a request succeeded. The profile
+    names them, because the interface document does not say what other values than 0 mean."""
 
     def __repr__(self) -> str:
         """The response as text, for pytest. Headers and body are not in it, because they may hold secrets."""

@@ -25,6 +25,7 @@ from environments.profiles.loading import name_for_commands, reasons_for_incompl
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, path_in_messages
 from spec.answers import RefusalKind, answer_in_words, is_granted, refusal_or_failure
 from spec.exchange import VALID, FailureKind
+from spec.success_codes import perhaps_success_codes
 
 Line = tuple[int, str]
 """The exit status that a run would have for this reason, and a line about it. The status is CLEAN (0) for a line that
@@ -163,6 +164,8 @@ def _lines_about_the_service(profile: Profile, client: Client) -> Iterator[Line]
     refusal = refusal_or_failure(account_list)  # None if the list was answered
     status, line = _LINES_ABOUT_ACCOUNT_LIST.get(refusal, _LINE_IF_REFUSED)
     yield status, line.format(answer_in_words(account_list))
+    for code in set(perhaps_success_codes(account_lists).values()):
+        yield _remark(f"perhaps missing: other_success_codes: [{code}] (if code {code} says success)")
     if status == CLEAN:  # otherwise each account would be refused for the same reason
         yield from _lines_about_accounts(profile, client)
 

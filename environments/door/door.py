@@ -135,13 +135,15 @@ class Door:
         keys: Keys | None = None,
         is_sandbox: bool = False,
         deletes_keys: bool = False,
+        other_success_codes: frozenset[int] = frozenset(),
     ) -> None:
         """Put the parts together that check, send and record each request. Nothing is sent so far.
 
         `wire` sends the requests, `allow` has the permissions of the settings of the run, and `budget` has its limits.
         `check_amounts` and `check_identifiers` are policies: functions that get a request on its way. They raise
         ForbiddenError if it has an amount, an account or a key that must not be sent. `deletes_keys` is true if the run
-        may delete the keys that it registers.
+        may delete the keys that it registers. `other_success_codes` has the values of `code`, beside 0, with which the
+        service says that a request succeeded.
         """
         self.exchanges: list[Exchange] = []
         """Every attempt, in the order in which the attempts ended. It only grows."""
@@ -183,6 +185,7 @@ class Door:
         )
         self.wire = wire
         self._deletes_keys = deletes_keys
+        self._other_success_codes = other_success_codes
         self.close = wire.close
         self._numbers = count(1)  # numbers for the exchanges, in the order of sending
         self._thread_data = _ThreadData()
@@ -621,7 +624,7 @@ class Door:
             request = sending.plain_request
             try:
                 with self._without_the_lock():
-                    answer_or_failure = self.wire.attempt(sending)
+                    answer_or_failure = self._with_success_codes(self.wire.attempt(sending))
                     # A timeout because the run ended is no fault of the service, so the failure names the end.
                     result = self.run_end.with_end_as_cause(answer_or_failure)
             finally:
@@ -644,6 +647,13 @@ class Door:
             self.run_end.lock.acquire()
 
     # -- the exchange -----------------------------------------------------------------------------------------
+
+    def _with_success_codes(self, answer_or_failure: Response | Failure) -> Response | Failure:
+        """The same answer with the codes, beside 0, by which it may say success. A failure stays as it is."""
+        # Most profiles name no such code, and a copy of a large body takes time.
+        if not self._other_success_codes or isinstance(answer_or_failure, Failure):
+            return answer_or_failure
+        return replace(answer_or_failure, other_success_codes=self._other_success_codes)
 
     def _exchange_of(self, sending: Sending, request: Request, result: Response | Failure, started: float) -> Exchange:
         """The exchange of an attempt: the request with its result, and what is known about its sending.

@@ -127,6 +127,7 @@ def _door(
         is_sandbox=profile.is_sandbox,
         deletes_keys=profile.may_delete_keys,
         keys=keys,
+        other_success_codes=profile.other_success_codes,
     )
 
 

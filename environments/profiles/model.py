@@ -166,6 +166,9 @@ class ProfileFile:
     )
     """Bodies of the operations whose shape the interface document does not show, as your service wants them.
     {account}, {key} and {type} in their texts are filled in from the lists above."""
+    other_success_codes: frozenset[int] = frozenset()
+    """Values of code, beside 0, with which your service says that a request succeeded: [1], for instance. The interface
+    document shows 0 alone, so any other integer is taken for a refusal unless it is named here."""
     headers: Annotated[
         tuple[Header, ...],
         written_as(Annotated[dict[HeaderName, HeaderValue], AfterValidator(headers_of)]),

@@ -67,11 +67,14 @@ class RecordedExchange(Exchange):
     missing_parts: tuple[Message, ...] = ()  # parts of it that are not recorded
 
 
-def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Text:
+def exchange_of(
+    entry: Any, number: int, base_url: str, other_success_codes: frozenset[int] = frozenset()
+) -> RecordedExchange | Text:
     """The exchange that an entry of a HAR file describes; or a text, which says why the entry cannot be judged.
 
     For example, the entry is for another service, or for an undocumented operation. `number` is the number of the entry
-    in the file, and `base_url` the address of the service, as `address_of` writes it.
+    in the file, and `base_url` the address of the service, as `address_of` writes it. `other_success_codes` has the
+    values of `code`, beside 0, with which the service says that a request succeeded.
     """
     members = members_of(entry)
     recorded_request = members_of(members.get("request"))
@@ -85,7 +88,7 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
         return _NO_RESPONSE
     headers = _headers_of(recorded_request)
     body = body_of_request(recorded_request, headers_by_name(headers))
-    response = _response_of(recorded_response, status)
+    response = _response_of(recorded_response, status, other_success_codes)
     credential = _credential(headers, response)
     media_type = _media_type(headers, members_of(recorded_request.get("postData")))
     is_documented = _is_documented(operation, request_line.query, body, media_type)
@@ -291,7 +294,7 @@ def _validator_of_bodies(operation: Operation) -> jsonschema_rs.Validator | None
 # -- responses ----------------------------------------------------------------------------------------------------
 
 
-def _response_of(recorded_response: Mapping[str, Any], status: int) -> Response:
+def _response_of(recorded_response: Mapping[str, Any], status: int, other_success_codes: frozenset[int]) -> Response:
     """The response that an entry of a HAR file describes.
 
     Some recorders write the media type only beside the body (`mimeType`), and not as the header Content-Type. Then the
@@ -308,7 +311,7 @@ def _response_of(recorded_response: Mapping[str, Any], status: int) -> Response:
     if media_type and header_is_missing and was_sent:
         headers = (*headers, ("Content-Type", media_type))
     why_cut = "" if body.is_recorded else str(NO_BODY)
-    return Response(status, headers, body.content, why_cut, body.broken)
+    return Response(status, headers, body.content, why_cut, body.broken, other_success_codes)
 
 
 def _says_that_no_media_type_was_sent(recorded_response: Mapping[str, Any]) -> bool:

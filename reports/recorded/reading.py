@@ -126,7 +126,7 @@ def counts_of_file(file: str, profile: Profile) -> RecordedCounts:
     try:
         with _open_text(file) as text:
             for number, entry in enumerate(entries(text), 1):
-                exchange = exchange_of(entry, number, base_url)
+                exchange = exchange_of(entry, number, base_url, profile.other_success_codes)
                 if isinstance(exchange, RecordedExchange):
                     counter.judge(exchange)
                 else:

@@ -41,6 +41,7 @@ from spec.json_text import read_json
 from spec.message import Message, Text, changed, joined, message_of, say, say_many
 from spec.rules.reproduction import Reproduction
 from spec.rules.robustness import request_in_words
+from spec.success_codes import line_for_success_code, perhaps_success_codes
 from tests.harness.session import Session
 
 _SYNTHETIC_ACCOUNT = say("its account is synthetic")
@@ -343,6 +344,7 @@ def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Not
     for fault in _faults_of_the_set_up(door, valid):
         yield Note(NoteKind.WRONG_SET_UP, fault)
     yield from _notes_on_refused_accounts(door, valid)
+    yield from _notes_on_codes_that_may_say_success(door)
     yield from _notes_on_answers_that_say_little(door, reproduction)
 
 
@@ -399,7 +401,11 @@ def _notes_on_refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterato
 
     At least two operations must have refused the account, and none accepted it. `valid` are the requests that should
     have succeeded. A temporary refusal, such as one that only asks to wait, says nothing about the account.
+
+    If each refusal is a 200 with the same code, that code may say success. Then the note names the line of the profile
+    for it, too.
     """
+    success_codes = perhaps_success_codes(door.exchanges)
     accounts = [secret.value for secret in door.secrets.known if secret.name == ACCOUNT]
     for number, account in enumerate(accounts, 1):
         exchanges = [exchange for exchange in valid if exchange.request.last_segment == account]
@@ -413,7 +419,29 @@ def _notes_on_refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterato
                 number=number,
                 answer=answer_in_words(refused[0]),
             )
+            code = success_codes.get(refused[0].operation)
+            if code is not None:
+                line = say("{refused}; or {line}", refused=line, line=line_for_success_code(code))
             yield Note(NoteKind.ACCOUNT_REFUSED, line)
+
+
+def _notes_on_codes_that_may_say_success(door: Door) -> Iterator[Note]:
+    """A note for each code other than 0 with which the service perhaps says that a request succeeded.
+
+    The suite takes such an answer for a refusal, so it did not test the operation. The note names the line of the
+    profile that cures it, and the operations.
+    """
+    operations_by_code: dict[int, list[str]] = {}
+    for operation, code in perhaps_success_codes(door.exchanges).items():
+        operations_by_code.setdefault(code, []).append(operation)
+    for code, names in operations_by_code.items():
+        text = say(
+            "{operations}: 200 with code {code} counts as a refusal: {line}",
+            operations=listed(_in_order(names)),
+            code=str(code),
+            line=line_for_success_code(code),
+        )
+        yield Note(NoteKind.WRONG_SET_UP, text)
 
 
 def _notes_on_answers_that_say_little(door: Door, reproduction: Reproduction) -> Iterator[Note]:

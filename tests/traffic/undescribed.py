@@ -21,6 +21,7 @@ from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.log import Log
 from spec.message import Text, say
 from spec.observed import is_lasting_answer
+from spec.success_codes import line_for_success_code, perhaps_success_codes
 from tests.harness.judging import not_exercised_unless
 from tests.harness.selection import permits
 from tests.traffic.at_times import refusals_of_the_path
@@ -246,7 +247,8 @@ def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
 def why_no_shape(log: Log, profile: Profile, operation: str) -> Text:
     """Reason why no answer shows the shape of a successful answer, and which line of the profile to add or to check.
 
-    The text is shown for a test that is skipped. If all answers were temporary errors, such as a server error, the
+    The text is shown for a test that is skipped. If each answer is a 200 with the same code other than 0, the line says
+    that this code is a success. If all answers were temporary errors, such as a server error, the
     reason has only the answers, because the profile is not the cause.
     """
     valid = [exchange for exchange in log.sent_by_scenarios(operation) if exchange.expects_success]
@@ -254,6 +256,10 @@ def why_no_shape(log: Log, profile: Profile, operation: str) -> Text:
     are_all_temporary = not any(map(is_lasting_answer, valid))
     if valid and are_all_temporary:
         return say("no valid request succeeded ({answer})", answer=answer)
+    success_code = perhaps_success_codes(log.attempts(operation)).get(operation)
+    if success_code is not None:
+        line = line_for_success_code(success_code)
+        return say("no valid request succeeded ({answer}): {line}", answer=answer, line=line)
     if operation in READ_OPERATIONS or not profile.accounts:  # without an account, a body is not needed yet
         line_of_profile = "accounts"
         is_supplied = bool(profile.accounts)

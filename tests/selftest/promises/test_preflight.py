@@ -556,6 +556,35 @@ def test_an_account_that_everything_refuses_is_named(tmp_path):
     assert str(result_of_run(run).why) == note
 
 
+class SaysSuccessWithCode1(Service):
+    """The sandbox, which says with the code 1 that a deletion or a read of an account succeeded."""
+
+    def envelope(self, operation, data, code=0):
+        is_success = operation in ("deletePixKey", "listPixKeys", "getBalance", "listEntries")
+        return super().envelope(operation, data, 1 if is_success else code)
+
+
+def test_a_code_that_may_say_success_is_named(tmp_path):
+    """If an operation answers 200 with the code 1 to each valid request, a note has the line by which that is a success.
+
+    So has the note on an account that every read refuses. With the line in the profile there is no note, and the run
+    tests all that is in scope.
+    """
+    model = run_suite_in_memory(SaysSuccessWithCode1(), profile_of_sandbox(tmp_path))
+    line = "set other_success_codes: [1] if this code says success"
+    names = "deletePixKey, listPixKeys, getBalance and listEntries"
+    only_reads = profile_of_sandbox(tmp_path, allow=["read"])
+    reads = "listAccounts or getBalance or listEntries"
+    model_of_reads = run_suite_in_memory(SaysSuccessWithCode1(), only_reads, selected=reads)
+    with_the_line = profile_of_sandbox(tmp_path, other_success_codes=[1])
+    model_with_the_line = run_suite_in_memory(SaysSuccessWithCode1(), with_the_line)
+
+    assert f"{names}: 200 with code 1 counts as a refusal: {line}" in report_notes(model)
+    assert any(note.endswith(f"check accounts; or {line}") for note in report_notes(model_of_reads))
+    assert not [note for note in report_notes(model_with_the_line) if "other_success_codes" in note]
+    assert result_of_run(model_with_the_line).verdict is RunVerdict.PARTIAL
+
+
 def test_an_account_list_of_another_scope_keeps_the_verdict(tmp_path):
     """If only the list of accounts answers 401, the other operations are judged and pass, and the run is partial.
 

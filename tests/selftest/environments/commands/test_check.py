@@ -126,6 +126,17 @@ def test_a_service_that_answers_no_read_makes_the_profile_not_ready(
     assert last_line == NOT_READY.format(exit_status)
 
 
+def test_a_code_that_may_say_success_is_suggested(check_command):
+    """If the list of accounts is a 200 with the code 1, the command prints the line by which the code is a success."""
+    with GivesOneAnswerToEverything(response_bytes(Response(200, b'{"code": 1, "data": {}}'))) as service:
+        _, lines = check_command(service)
+        _, lines_with_the_code = check_command(service, other_success_codes=[1])
+    suggestion = "perhaps missing: other_success_codes: [1] (if code 1 says success)"
+
+    assert suggestion in lines
+    assert suggestion not in lines_with_the_code
+
+
 def test_missing_secrets_are_named_before_anything_is_sent(check_command, service):
     """The profile (the settings of a run) names two variables that are not set, and it has no account.
 

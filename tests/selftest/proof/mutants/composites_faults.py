@@ -10,7 +10,7 @@ from tests.selftest.proof.mutants.making_faults import (
     without_self,
 )
 from tests.selftest.proof.registry import declare_mutant, ids_of_operation
-from tests.selftest.proof.variants.conforming_making import text_answer
+from tests.selftest.proof.variants.conforming_making import profile_path, text_answer
 
 NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in NAME_OF_OPERATION}
 _RULES_OF_VALUES = {
@@ -86,3 +86,10 @@ _declare_for_described_operations(
         lambda response: text_answer(200, '\ufeff{"code": 0, ' + response.body[1:].decode(), "text/plain")
     ),
 )
+
+declare_mutant(
+    "everything at once", "DeletionWithCode1HasNoData", "A deletion says success with the code 1, as the profile says, and has no data.",
+    ChangesEnvelopes, "deletePixKey.envelope.data.present", OPERATIONS=("deletePixKey",),
+    environment=profile_path("success_code"), hides=("deletePixKey.envelope.data.spelling", "deletePixKey.envelope.data.type"),
+    change=without_self(lambda envelope: {"code": 1}), GETS_THE_REQUESTS_OF_THE_SANDBOX=False,  # the door reads the code
+)  # fmt: skip

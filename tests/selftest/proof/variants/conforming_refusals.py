@@ -3,6 +3,7 @@
 import uuid
 
 from environments.sandbox import Refusal, Response, Service
+from spec.interface import PREPARING_OPERATIONS, operations
 from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
 from tests.selftest.proof.variants.conforming_making import (
     RefusesDifferently,
@@ -13,6 +14,7 @@ from tests.selftest.proof.variants.conforming_making import (
     json_answer,
     number_as_written,
     problem_answer,
+    profile_path,
     text_answer,
 )
 
@@ -234,3 +236,32 @@ class UnknownCodesGetAResult(Service):
         result = dict.fromkeys(text_fields, "")
         result |= {"date": 0, "accountType": 0, "value": 0, "status": "UNKNOWN", "error": refusal.error}
         return json_answer(200, {"code": 0, "data": result})
+
+
+class SaysSuccessWithCode1(Service):
+    """The sandbox, which says success with the code 1 for `OPERATIONS`."""
+
+    OPERATIONS = tuple(name for name in operations() if name not in ("executePix", "registerPixKey"))
+
+    def envelope(self, operation, data, code=0):
+        is_success = operation in self.OPERATIONS  # None for a refusal
+        return super().envelope(operation, data, 1 if is_success else code)
+
+
+declare_variant(
+    "code of success", "SaysSuccessWithCode1AsTheProfileSays",
+    "Operations whose result is not described say success with the code 1, which the profile names.", SaysSuccessWithCode1,
+    environment=profile_path("success_code"),
+)  # fmt: skip
+declare_variant(
+    "code of success", "EverySuccessHasCode1", "All operations say success with the code 1, which the profile names.",
+    SaysSuccessWithCode1, environment=profile_path("success_code"), OPERATIONS=tuple(operations()),
+)  # fmt: skip
+declare_variant(
+    "code of success", "SaysSuccessWithCode1", "Deletions and preparations say success with the code 1.", SaysSuccessWithCode1,
+    OPERATIONS=("deletePixKey", *PREPARING_OPERATIONS),
+    hides=(
+        *(f"{write}.{row}" for write in PREPARING_OPERATIONS for row in ("json", "status", "envelope.shape", "shape")),
+        "executePix.status.transitions", "executePix.value.matches", "deletePixKey.*",
+    ),
+)  # fmt: skip
