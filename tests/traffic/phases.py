@@ -169,7 +169,7 @@ def send_everything(
     """
     items_in_scope = permitted_tests(items, profile)
     ids_of_scenarios = requirement_ids_of(items_in_scope, "traffic")
-    traffic = Traffic(client, profile, selection_of(ids_of_scenarios, profile), reproduction)
+    traffic = Traffic(client, profile, selection_of(ids_of_scenarios, profile), reproduction, seed)
     # Each operation that may prepare a transfer of money gets its share of limits.transfers.
     _divide_transfers_among_operations(traffic)
     # The generated traffic leaves out the invalid requests that the scenario `send_invalid` sends to these operations.

@@ -74,13 +74,22 @@ class Traffic:
     """Sends the requests of the scenarios of a run, and has their answers. Generated requests are not part of it."""
 
     def __init__(
-        self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction | None = None
+        self,
+        client: Client,
+        profile: Profile,
+        selection: Selection,
+        reproduction: Reproduction | None = None,
+        seed: int = 0,
     ) -> None:
-        """`client` sends the requests; `profile` and `selection` decide which of them are sent."""
+        """`client` sends the requests; `profile` and `selection` decide which of them are sent.
+
+        `seed` decides what is drawn: two runs with different seeds may send different words in some places.
+        """
         self.client = client
         self.profile = profile  # what the user says of the tested service, and permits to send
         self.selection = selection  # the requirements that the command line selects, and their operations
         self.reproduction = reproduction or Reproduction()  # judges answers, also those to requests that are repeated
+        self.seed = seed
         self.together = Together(client)  # sends several requests at once
         self.why_not_sent: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
         self._to_send_together: list[Sequence[Send]] = []  # for each call of `send_together`, its requests

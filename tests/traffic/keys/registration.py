@@ -333,7 +333,7 @@ def _send_undocumented_types(context: _StepContext) -> None:
     # a key, and lets the run delete it.
     may_send_empty_keys = "RANDOM" in own_keys
     attempts = []
-    for undocumented in undocumented_types(with_empty_keys=may_send_empty_keys):
+    for undocumented in undocumented_types(with_empty_keys=may_send_empty_keys, seed=context.traffic.seed):
         if undocumented.may_make_a_key and not registrar.keys.new_listed_key_is_of_run:
             continue
         key = own_keys.get(undocumented.type_of_its_key) or registrar.synthetic_key()

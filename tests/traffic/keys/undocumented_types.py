@@ -9,22 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
 
 from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 
 NAMES = {
-    "PHONE": ("CELULAR", "TELEFONE", "TELEFONO", "CELLPHONE", "MOBILE", "PHON", "PHONE_NUMBER"),
-    "EMAIL": ("E-MAIL", "MAIL", "CORREO", "EMAIL_ADDRESS", "PIX_EMAIL", "E MAIL", "EMAIL,PHONE", "ＥＭＡＩＬ"),
-    "RANDOM": ("IBAN", "ALEATORIA", "CHAVE_ALEATORIA", "RANDOM_KEY"),
-    "CNPJ": ("TAX_ID",),
-    "CPF": ("DOCUMENTO", "CPF_CNPJ", "TAX_CPF", f"{SYNTHETIC_PREFIX}type"),
+    "PHONE": ("CELULAR", "TELEFONE", "TELEFONO", "CELLPHONE", "MOBILE", "PHON"),
+    "EMAIL": ("E-MAIL", "MAIL", "CORREO", "E MAIL", "EMAILS", "EMAIL,PHONE", "ＥＭＡＩＬ"),
+    "RANDOM": ("IBAN", "ALEATORIA", "CHAVE_ALEATORIA"),
+    "CNPJ": ("TAX_ID", "CNPJ2"),
+    "CPF": ("DOCUMENTO", "CPF_CNPJ", f"{SYNTHETIC_PREFIX}type"),
 }
-"""By documented type, other names of it: in Portuguese, Spanish and English, with a prefix or a suffix, with a blank
-inside, cut short, as the first of two, and in wide letters. The last one is no word at all.
+"""By documented type, other names of it: in Portuguese, Spanish and English, with a blank inside, in the plural, with a
+number, cut short, as the first of two, and in wide letters. The last one is no word at all.
 
 Blanks or a line break around a name are left out, because a conforming service may remove them."""
-PLURALS = ("PHONE", "EMAIL", "CPF")
-"""Documented types that are sent in the plural, too, because a service may only compare the beginning of a type."""
 NUMBER_IN_WORDS = "UM"
 """The word for 1 in Portuguese. The example request in the interface document has a digit as the type, and a service
 may know such a type by its word, too."""
@@ -32,6 +31,15 @@ EMPTY = ("", None)
 """The empty text and null."""
 _WITH_AN_EMPTY_KEY = ("CELULAR", "EMAILS", "CNPJ2", "ALEATORIA", "CHAVE_ALEATORIA", *EMPTY)
 """Types that are sent with an empty key, too. A service may register a new key of its own for an unknown type."""
+_WORDS = ("X", "MY", "NEW", "OLD", "PIX", "KEY", "TAX", "TYPE", "MAIN", "TEST", "ID", "BR", "V2", "ADDRESS", "NUMBER")
+"""Words that are put before a documented type, and behind it."""
+_SHORT_WORDS = ("2", "S", "X", "1", "V2")
+"""What is put behind a documented type without a separator."""
+_SEPARATORS_BEFORE = ("_", "-", "_", ".", "")
+"""Separators between a word and the documented type behind it: one for each documented type. The underscore is there
+twice, because it is the likeliest one."""
+_SEPARATORS_BEHIND = ("_", "", "-", "", " ")
+"""Separators between a documented type and the word behind it: one for each documented type."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +56,16 @@ class UndocumentedType:
     with_an_empty_key: bool = False
 
 
-def undocumented_types(*, with_empty_keys: bool) -> Iterator[UndocumentedType]:
+def undocumented_types(*, with_empty_keys: bool, seed: int = 0) -> Iterator[UndocumentedType]:
     """All undocumented types that a run sends, each with the documented type of the key that it is sent with.
 
-    They are other names of each documented type, plurals, a name with a 2 behind it, and texts that mean no type. With
-    `with_empty_keys`, some of them are sent once more with an empty key.
+    They are other names of each documented type, each documented type with a word before or behind it, and texts that
+    mean no type. `seed` decides which words. With `with_empty_keys`, some of the types are sent once more with an empty
+    key.
     """
+    names_with_words = _names_with_words(Random(f"{seed} key types"))
     for documented in KEY_TYPES:
-        plural = [f"{documented}S"] if documented in PLURALS else []
-        for name in (*NAMES[documented], *plural, f"{documented}2"):
+        for name in (*NAMES[documented], *names_with_words[documented]):
             # The other names of RANDOM are those of a key that the service makes. IBAN is only in their list because it
             # fits no documented type. An IBAN names an account, so no service makes one.
             is_like_random = documented == "RANDOM" and name != "IBAN"
@@ -66,3 +75,20 @@ def undocumented_types(*, with_empty_keys: bool) -> Iterator[UndocumentedType]:
     if with_empty_keys:
         for name_without_key in _WITH_AN_EMPTY_KEY:
             yield UndocumentedType(name_without_key, "RANDOM", may_make_a_key=True, with_an_empty_key=True)
+
+
+def _names_with_words(random: Random) -> dict[str, tuple[str, str]]:
+    """For each documented type, two names: with a word before it, such as MY_CPF, and with a word behind it: CPF2.
+
+    A lenient service may compare only the end of a type, only its beginning, or only what stands before or behind a
+    separator. So the separators are shuffled among the documented types, and each of them is in some name.
+    """
+    before = random.sample(_SEPARATORS_BEFORE, len(KEY_TYPES))
+    behind = random.sample(_SEPARATORS_BEHIND, len(KEY_TYPES))
+    names: dict[str, tuple[str, str]] = {}
+    for documented, separator_before, separator_behind in zip(KEY_TYPES, before, behind, strict=True):
+        words_behind = _WORDS if separator_behind else _SHORT_WORDS
+        with_a_word_before = f"{random.choice(_WORDS)}{separator_before}{documented}"
+        with_a_word_behind = f"{documented}{separator_behind}{random.choice(words_behind)}"
+        names[documented] = with_a_word_before, with_a_word_behind
+    return names

@@ -261,10 +261,24 @@ ACCEPTED["WhatBeginsLikeADocumentedType"] = (
     "what begins like a documented type", ("undocumented",), (),
     lambda key_type: key_type not in Service.KEY_FORMATS and key_type.startswith(tuple(Service.KEY_FORMATS)),
 )  # fmt: skip
-for _documented in ("EMAIL", "CPF", "PHONE"):
+for _documented in KEY_TYPES:
     ACCEPTED[f"WhatEndsIn{_documented}"] = (
         f"what ends in {_documented}", ("undocumented",), (),
         lambda kind, documented=_documented: kind != documented and kind.endswith(documented),
+    )  # fmt: skip
+    ACCEPTED[f"WhatBeginsWith{_documented}"] = (
+        f"what begins with {_documented}", ("undocumented",), (),
+        lambda kind, documented=_documented: kind != documented and kind.startswith(documented),
+    )  # fmt: skip
+for _name, _separator in (("AnUnderscore", "_"), ("AHyphen", "-"), ("ADot", ".")):
+    ACCEPTED[f"ADocumentedTypeBehind{_name}"] = (
+        f"a documented type behind {_separator}", ("undocumented",), (),
+        lambda kind, separator=_separator: separator in kind and kind.rpartition(separator)[2] in Service.KEY_FORMATS,
+    )  # fmt: skip
+for _name, _separator in (("AnUnderscore", "_"), ("AHyphen", "-")):
+    ACCEPTED[f"ADocumentedTypeBefore{_name}"] = (
+        f"a documented type before {_separator}", ("undocumented",), (),
+        lambda kind, separator=_separator: separator in kind and kind.partition(separator)[0] in Service.KEY_FORMATS,
     )  # fmt: skip
 for _name, (_types, _fails, _warns, _takes) in ACCEPTED.items():
     declare_mutant(

@@ -49,19 +49,52 @@ def test_undocumented_types_include_each_kind_of_variation(name):
     assert name in NAMES
 
 
+@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("documented", KEY_TYPES)
-def test_each_documented_type_is_the_beginning_of_an_undocumented_one(documented):
-    """For each documented type a run sends a longer type with the same beginning, and a key of the documented type.
+def test_each_documented_type_is_the_beginning_and_the_end_of_undocumented_ones(documented, seed):
+    """For each documented type a run sends a longer type that begins with it, one that ends with it, and a fitting key.
 
-    PHONES, for example, is sent with a telephone number. A service may compare only the beginning.
+    PHONE2 and MY_PHONE, for example, are sent with a telephone number. A service may compare only a part of the type.
     """
-    longer_names = []
-    for key_type in ALL_UNDOCUMENTED_TYPES:
-        is_sent_with_such_a_key = key_type.type_of_its_key == documented and not key_type.with_an_empty_key
-        if is_sent_with_such_a_key and key_type.name and key_type.name.startswith(documented):
-            longer_names.append(key_type.name)
+    names_sent_with_such_a_key = [
+        key_type.name
+        for key_type in undocumented_types(with_empty_keys=False, seed=seed)
+        if key_type.type_of_its_key == documented and key_type.name
+    ]
 
-    assert longer_names != []
+    assert any(name.startswith(documented) for name in names_sent_with_such_a_key)
+    assert any(name.endswith(documented) for name in names_sent_with_such_a_key)
+    assert documented not in names_sent_with_such_a_key
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_separator_is_before_and_behind_a_documented_type(seed):
+    """Whatever the seed, a word stands before a documented type with _, - or . between them, and behind one with _ or -.
+
+    A service may take the part before or behind such a separator for the type.
+    """
+    ends = set()
+    beginnings = set()
+    for key_type in undocumented_types(with_empty_keys=False, seed=seed):
+        for documented in KEY_TYPES:
+            name = key_type.name or ""
+            if name.endswith(documented):
+                ends.add(name.removesuffix(documented)[-1:])
+            if name.startswith(documented):
+                beginnings.add(name.removeprefix(documented)[:1])
+
+    assert ends >= set("_-.")
+    assert beginnings >= set("_-")
+
+
+def test_other_seeds_send_other_words():
+    """Runs with different seeds put different words before and behind a documented type."""
+    names_by_seed = {
+        frozenset(key_type.name for key_type in undocumented_types(with_empty_keys=False, seed=seed))
+        for seed in range(5)
+    }
+
+    assert len(names_by_seed) == 5
 
 
 def test_types_for_which_a_service_may_make_a_key_are_known():
@@ -76,7 +109,9 @@ def test_types_for_which_a_service_may_make_a_key_are_known():
         if key_type.may_make_a_key and not key_type.with_an_empty_key
     }
 
-    assert types_that_may_make_a_key == {"ALEATORIA", "CHAVE_ALEATORIA", "RANDOM_KEY", "RANDOM2", "UM", "", None}
+    with_random_in_it = {name for name in types_that_may_make_a_key if name and "RANDOM" in name}
+    assert len(with_random_in_it) == 2
+    assert types_that_may_make_a_key - with_random_in_it == {"ALEATORIA", "CHAVE_ALEATORIA", "UM", "", None}
 
 
 def test_for_each_type_with_an_empty_key_a_service_may_make_one():
