@@ -111,7 +111,7 @@ def _stand_ins_to_send(traffic: Traffic, senders: list[_Sender]) -> list[tuple[_
     secrets.learn_secret("session cookie", *set_by_the_service)  # so that no report shows them
     to_send: list[tuple[_Sender, StandIn]] = []
     for sender in senders:
-        all_stand_ins = stand_ins(sender.operation, traffic.profile, secrets.token(), cookies)
+        all_stand_ins = stand_ins(sender.operation, traffic.profile, secrets.token(), cookies, traffic.seed)
         to_send += [(sender, stand_in) for stand_in in sender.stand_ins_within_the_limit(all_stand_ins)]
     return to_send
 

@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import cycle
+from random import Random
 
 from environments.door.wrong_tokens import (
+    FORMS_BY_NAME,
     FORMS_FOR_SYNTHETIC_IDENTIFIERS,
     NO_HEADER,
     WRONG_TOKEN,
@@ -177,7 +179,11 @@ def _halves(pairs: Headers) -> list[Headers]:
     return [pairs[:middle], pairs[middle:]] if len(pairs) > 1 else []
 
 
-def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) -> list[StandIn]:
+_WORDS_WITH_REAL_KEYS = (FORMS_BY_NAME["the text null"], FORMS_BY_NAME["the text undefined"])
+"""Words that are sent as the token with real keys, too, but there with e-mail addresses alone."""
+
+
+def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers, seed: int = 0) -> list[StandIn]:
     """All stand-ins that are sent to an operation instead of the token, the likeliest first:
 
     1. Headers, one family (group of headers about one thing) at a time; parts of a query; a session cookie.
@@ -185,8 +191,9 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     3. The cookie, and then all headers, beside a wrong token: some services look at them only if there is a token.
     4. An empty bearer token, and wrong tokens of each form, such as a shortened one.
 
-    `token` is the valid token, from which some wrong ones are made. `cookies` are names and values. Outside a sandbox
-    no request names a real person: headers have a made-up user, and registrations a made-up e-mail address.
+    `token` is the valid token, from which some wrong ones are made. `cookies` are names and values. `seed` decides
+    which key type goes with which wrong token. Outside a sandbox no request names a real person: headers have a made-up
+    user, and registrations a made-up e-mail address.
     """
     families = dict(FAMILIES)
     if not profile.is_sandbox:
@@ -195,12 +202,16 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     for name in _FAMILIES_IN_ONE_REQUEST:
         everything += families[name]
     cookie = (("Cookie", "; ".join(f"{name}={value}" for name, value in cookies)),)
-    forms = permitted_credential_forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)
-    # Registrations on a sandbox name keys of all types in turn, because the check of the token may depend on the type.
-    names_all_types = profile.is_sandbox and operation == "registerPixKey"
-    key_types = cycle(KEY_TYPES if names_all_types else ("EMAIL",))
+    forms = FORMS_FOR_SYNTHETIC_IDENTIFIERS
+    key_types = ["EMAIL"]
+    if profile.is_sandbox and operation == "registerPixKey":
+        # The check of the token may depend on the key type. There is no room for each wrong token with each type, so
+        # the types take turns, and another seed pairs them in another way.
+        forms = (*_WORDS_WITH_REAL_KEYS, *forms)
+        key_types = Random(f"{seed} key types of stand-ins").sample(KEY_TYPES, len(KEY_TYPES))
+    permitted_forms = permitted_credential_forms(profile, token, among=forms)
     with_wrong_tokens = [
-        StandIn(form.name, key_type=key_type) for form, key_type in zip(forms, key_types, strict=False)
+        StandIn(form.name, key_type=key_type) for form, key_type in zip(permitted_forms, cycle(key_types), strict=False)
     ]
     return [
         *(StandIn(name=name, headers=headers) for name, headers in families.items()),
@@ -227,11 +238,12 @@ def _unusual_spellings(operation: str, profile: Profile) -> list[StandIn]:
 def _empty_bearer_with_each_key_type(operation: str, profile: Profile) -> list[StandIn]:
     """Registrations with an empty bearer token, one for each key type: the check of the token may depend on the type.
 
-    Empty outside a sandbox, because only e-mail addresses can be made up there, and empty for an execution.
+    EMAIL is left out, because e-mail addresses are registered with an empty bearer token, too. Empty outside a sandbox,
+    because only e-mail addresses can be made up there, and empty for an execution.
     """
     if operation != "registerPixKey" or not profile.is_sandbox:
         return []
-    return [StandIn("an empty bearer", key_type=key_type) for key_type in KEY_TYPES]
+    return [StandIn("an empty bearer", key_type=key_type) for key_type in KEY_TYPES if key_type != "EMAIL"]
 
 
 def cookies_of(log: Log, profile: Profile) -> Headers:

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from hashlib import sha256
 
+from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import declare_mutant_of, json_members
 from tests.selftest.proof.mutants.tokens_faults import LaxService, bearer_token
 from tests.selftest.services.signed import SignsItsToken, base64url_decoded
@@ -51,6 +52,20 @@ HEADERS = {
     "TakesTheWordTest": ("The bearer test is let in.", lambda self, request, header: bearer_token(header) == "test"),
     "TakesTheWordChangeme": ("The bearer changeme is let in.", lambda self, request, header: bearer_token(header) == "changeme"),
 }  # fmt: skip
+_WORDS = (
+    "null",
+    "undefined",
+    "test",
+    "admin",
+    "dev",
+    "secret",
+    "token",
+    "password",
+    "changeme",
+    "123",
+    "demo",
+    "dummy",
+)
 for _operation in ("executePix", "registerPixKey"):
     for _name, (_text, _lets_in) in HEADERS.items():
         declare_mutant_of("trust", _operation, _name, _text, LaxService, "token.required", lets_in=_lets_in)
@@ -59,6 +74,14 @@ declare_mutant_of(
     LaxService, "token.required",
     lets_in=lambda self, request, header: header == "Bearer" and json_members(request).get("pixKeyType") == "CPF",
 )  # fmt: skip
+for _key_type in KEY_TYPES:
+    declare_mutant_of(
+        "trust", "registerPixKey", f"Of{_key_type}TakesWords", f"A usual word is let in where the key is of the type {_key_type}.",
+        LaxService, "token.required",
+        lets_in=lambda self, request, header, key_type=_key_type: (
+            bearer_token(header) in _WORDS and json_members(request).get("pixKeyType") == key_type
+        ),
+    )  # fmt: skip
 
 
 class LaxAboutSessions(LaxService):
