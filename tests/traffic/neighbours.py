@@ -14,17 +14,20 @@ Self-tests: traffic/test_at_times.py, reports/sentences/test_plan.py.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from itertools import cycle
 
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import NO_HEADER
+from environments.profiles.model import PixKey
+from spec.answers import registered
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import operations
 from tests.traffic.invalid import unreadable_request
-from tests.traffic.keys.purposes import Registering
-from tests.traffic.keys.registrar import Registrar
+from tests.traffic.keys.purposes import Registering, key_sent, registrations_of_free_keys, type_sent
+from tests.traffic.keys.registrar import Registrar, keys_with_a_value
 from tests.traffic.scenario import Traffic
 from tests.traffic.together import Send
 
@@ -207,7 +210,7 @@ class RequestsOnSandbox:
 
 
 def register_right_after_transfer(traffic: Traffic) -> Exchange | None:
-    """Register a synthetic key right after an execution or a preparation of a transfer, and return the exchange.
+    """Register a key right after an execution or a preparation of a transfer, and return the exchange.
 
     The answer of a service at fault may depend on the request before, so the caller has just sent that request. Nothing
     is sent, and None is returned, outside a sandbox, or if the run may not register and delete a key.
@@ -218,7 +221,26 @@ def register_right_after_transfer(traffic: Traffic) -> Exchange | None:
     registrar = Registrar(traffic.client, profile)
     if not registrar.may_delete_synthetic_keys:
         return None
-    return registrar.register(registrar.synthetic_key(), Registering.RIGHT_AFTER_A_TRANSFER)
+    key = _key_of_type_with_fewest_answers(registrar)
+    return registrar.register(key, Registering.RIGHT_AFTER_A_TRANSFER)
+
+
+def _key_of_type_with_fewest_answers(registrar: Registrar) -> PixKey:
+    """A key that the service registered before and that is deleted, of the type with the fewest registrations so far.
+
+    The more often each type is registered, the more surely a run finds one server of several that refuses a type. It is
+    a synthetic key if there is no other one.
+    """
+    registrations = registrations_of_free_keys(registrar.log)
+    count_by_type = Counter(map(type_sent, registrations))
+    accepted_keys = {(type_sent(exchange), key_sent(exchange)) for exchange in filter(registered, registrations)}
+    free_keys: list[PixKey] = []
+    for key in keys_with_a_value(registrar.profile.pix_keys):
+        if (key.type, key.key) in accepted_keys and registrar.keys.seems_free(key.key):
+            free_keys.append(key)
+    if not free_keys:
+        return registrar.synthetic_key()
+    return min(free_keys, key=lambda key: count_by_type[key.type])
 
 
 def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]:

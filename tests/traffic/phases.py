@@ -51,6 +51,7 @@ from tests.traffic.existence import send_requests_about_existence
 from tests.traffic.kept_refusals import send_valid_token_after_wrong_one
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
+from tests.traffic.keys.types_refused_at_times import repeat_types_refused_at_the_end
 from tests.traffic.property import Generation
 from tests.traffic.refused_credentials import credentials_in_words
 from tests.traffic.robustness import send_for_unknown_accounts, send_invalid, send_unreadable_requests
@@ -84,7 +85,7 @@ AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
 )
 """Scenarios that are sent after all others, because they depend on the answers so far: these answers do not settle a
 question, or may have changed since."""
-LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, repeat_where_answers_disagree)
+LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, repeat_where_answers_disagree, repeat_types_refused_at_the_end)
 """What other answers are compared with. It is sent last, so that it does not use up limits.transfers before them."""
 # All scenarios of the suite.
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_WRONG_TOKENS, *AFTER_OTHER_ANSWERS, *LAST)

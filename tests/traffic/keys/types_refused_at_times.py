@@ -13,9 +13,12 @@ type, the control key. A refusal counts only under all of these conditions:
 - The answer differs from the answers to keys that are registered already.
 - There are two such refusals, because a single one may be an accident.
 
-RANDOM is left out: the service makes these keys, and an account may have few of them.
+RANDOM is left out except on a sandbox: the service makes these keys, and an account may have few of them. On a sandbox,
+a list must show before each further registration that the last RANDOM key is gone.
 
-`registration.py` calls `repeat_types_refused_at_times`, and `refused_types.py` asks for the judgement.
+`registration.py` calls `repeat_types_refused_at_times` when each type was registered a few times. It is called once
+more at the end of the run, because the registrations of drawn sequences may be the first ones that the service refuses.
+`refused_types.py` asks for the judgement.
 """
 
 from __future__ import annotations
@@ -38,22 +41,32 @@ from tests.traffic.keys.purposes import (
     type_sent,
 )
 from tests.traffic.keys.registrar import Registrar
-from tests.traffic.scenario import Traffic
+from tests.traffic.scenario import Traffic, scenario
 
 _FEWEST_REFUSALS = 2
 """Smallest number of refusals that counts, because a single one may be an accident."""
 _REFUSALS_OF_A_TYPE = (RefusalKind.CONTENT, RefusalKind.ENVELOPE)
 """Refusals that may be about the key type: a 400 or 422, or a 200 with a code in the envelope that is not 0. A 404 is
 not among them, because one server of several may not know the path: another requirement is about that."""
-_MOST_TURNS = 16
-"""Most times that both keys are registered in turn. If one server of three refuses the type, 69 runs of 70 see two
-refusals among so many answers."""
-_TURNS_AFTER_A_DOUBTFUL_REFUSAL = 6
-"""Turns after which the run gives up if none of them was refused, and if only registrations beside other requests were
-refused before: many conforming services refuse a request while another one is under way."""
+_MOST_TURNS = 20
+"""Most times that both keys are registered in turn. If one server of three refuses the type, 199 runs of 200 see two
+refusals among so many answers, and an accepted registration after them."""
+_TURNS_AFTER_A_DOUBTFUL_REFUSAL = 8
+"""Turns after which the run gives up if none of them was refused, and if all earlier refusals are doubtful: many
+conforming services refuse a request while another one is under way, or a key that is registered already."""
 
 
 # -- what is sent ---------------------------------------------------------------------------------------------------
+
+
+@scenario(serves=["registerPixKey.pixKeyType.*"], needs="register-keys")
+def repeat_types_refused_at_the_end(traffic: Traffic) -> None:
+    """For each key type that was accepted and also refused until the end of the run, register its key once more.
+
+    Types of which two refusals are known already are left out.
+    """
+    if traffic.profile.accounts and traffic.may_send_to(REGISTER):
+        repeat_types_refused_at_times(traffic, Registrar(traffic.client, traffic.profile))
 
 
 def repeat_types_refused_at_times(traffic: Traffic, registrar: Registrar) -> None:
@@ -67,21 +80,22 @@ def repeat_types_refused_at_times(traffic: Traffic, registrar: Registrar) -> Non
     for of_the_type in _accepted_of_types_refused_at_times(registrar):
         key_type = type_sent(of_the_type)
         is_selected = traffic.selection.includes_any(f"registerPixKey.pixKeyType.{key_type}")
+        is_proved = _has_enough_refusals(registrar.log, key_type)
         control = _accepted_of_another_type(registrar, key_type)
-        if is_selected and control is not None:
+        if is_selected and not is_proved and control is not None:
             _register_in_turn(registrar, of_the_type, control)
 
 
 def _register_in_turn(registrar: Registrar, of_the_type: Exchange, control: Exchange) -> None:
-    """Register and delete the control key, and then a key of the type that is refused at times, up to sixteen times.
+    """Register and delete the control key, and then a key of the type that is refused at times, up to twenty times.
 
     The control key is of another type, and shows that the account takes keys now. `of_the_type` and `control` are
     earlier registrations of the two keys, which the service accepted. The turns end early in these cases:
 
     - The control key is refused, or a key cannot be deleted.
     - Two refusals count (`_refused_between_accepted`).
-    - The first six turns have no refusal, and every earlier refusal came beside other requests. Then the account was
-      probably just busy.
+    - The first eight turns have no refusal, and every earlier refusal is doubtful (`_types_that_were_refused`). Then
+      the account was probably just busy.
     """
     key_type = type_sent(of_the_type)
     was_refused_alone = key_type in _types_that_were_refused(registrar.log, alone=True)
@@ -98,9 +112,23 @@ def _register_in_turn(registrar: Registrar, of_the_type: Exchange, control: Exch
         key_is_free = registrar.delete_key_of(answer)
         if _may_refuse_the_type(answer):
             number_of_refusals += 1
-        has_enough_refusals = len(_refused_between_accepted(registrar.log, key_type)) >= _FEWEST_REFUSALS
-        if not key_is_free or has_enough_refusals:
+        if not key_is_free or _may_be_listed(registrar, answer) or _has_enough_refusals(registrar.log, key_type):
             return
+
+
+def _may_be_listed(registrar: Registrar, registration: Exchange) -> bool:
+    """True if a list perhaps still shows a RANDOM key after its deletion. Reads the list.
+
+    An account may have one RANDOM key only. If a service deletes a key some time after its answer, it may refuse the
+    next one because of that. Keys of other types are compared with the answers to registered keys instead.
+    """
+    if type_sent(registration) != "RANDOM" or not registered(registration):
+        return False
+    listing = registrar.read_key_list()
+    key = registrar.keys.key_of(registration)
+    if listing is None or key is None or key.value is None:
+        return True
+    return listing.shows(key.value)
 
 
 def _accepted_of_types_refused_at_times(registrar: Registrar) -> list[Exchange]:
@@ -117,20 +145,22 @@ def _accepted_of_types_refused_at_times(registrar: Registrar) -> list[Exchange]:
 def _types_that_were_refused(log: Log, *, alone: bool = False) -> set[str]:
     """The key types of which the service refused a registration, perhaps because of the type.
 
-    Only registrations of free keys count, because a key that is registered already is refused for that. A free key is
-    one that was not registered before, or that was deleted.
+    Refusals of these registrations are doubtful. If `alone` is true, they do not count:
 
-    If `alone` is true, a registration counts only if no other request was under way. Otherwise any refusal counts. A
-    refusal beside another request proves nothing, because the account may have been busy. But such a type is worth more
-    requests.
+    - Registrations beside another request, because the account may have been busy.
+    - Registrations of a key that is registered already, even if other such keys are answered in another way.
+    - Registrations of drawn sequences, because a sequence registers a key in unusual situations.
+
+    They prove nothing, but such a type is worth more requests.
     """
     refused_types = set()
     # `attempts` has every registration. If the run sent one again because of a doubtful answer, `log.of` has the second
     # one only.
     for exchange in log.attempts(REGISTER):
-        key_was_free = exchange.purpose in PURPOSES_OF_FREE_KEYS
-        counts = exchange.was_alone or not alone
-        if key_was_free and counts and _may_refuse_the_type(exchange):
+        if not exchange.valid or not _may_refuse_the_type(exchange) or is_answered_like_registered_keys(exchange, log):
+            continue
+        is_certain = exchange.was_alone and exchange.purpose in PURPOSES_OF_FREE_KEYS
+        if is_certain or not alone:
             refused_types.add(type_sent(exchange))
     return refused_types
 
@@ -138,12 +168,13 @@ def _types_that_were_refused(log: Log, *, alone: bool = False) -> set[str]:
 def _accepted_of_another_type(registrar: Registrar, key_type: str) -> Exchange | None:
     """An accepted registration of another key type that can be sent again, to see whether the account takes keys.
 
-    If possible, it is of a type that the service never refused. None if no other type was accepted.
+    If possible, it is of a type that the service never refused. It is never a RANDOM key, because an account may have
+    few of them. None if no other type was accepted.
     """
     refused_types = _types_that_were_refused(registrar.log)
     of_refused_types: list[Exchange] = []
     for exchange in registrations_of_free_keys(registrar.log):
-        if type_sent(exchange) == key_type or not _can_be_sent_again(registrar, exchange):
+        if type_sent(exchange) in (key_type, "RANDOM") or not _can_be_sent_again(registrar, exchange):
             continue
         if type_sent(exchange) not in refused_types:
             return exchange
@@ -160,12 +191,10 @@ def _can_be_sent_again(registrar: Registrar, exchange: Exchange) -> bool:
     """True if a registration was accepted, its key is deleted, and the run may register this key again.
 
     Outside a sandbox the key must be made up (synthetic), because other keys belong to somebody. RANDOM keys are left
-    out, because the service makes another key each time.
+    out there, too, because the service makes another key each time.
     """
     is_permitted = registrar.profile.is_sandbox or key_sent(exchange).startswith(SYNTHETIC_PREFIX)
-    has_fixed_key = type_sent(exchange) != "RANDOM"
-    key_is_free_again = registered(exchange) and registrar.is_deleted(exchange)
-    return is_permitted and has_fixed_key and key_is_free_again
+    return is_permitted and registered(exchange) and registrar.is_deleted(exchange)
 
 
 # -- what the answers show ------------------------------------------------------------------------------------------
@@ -203,13 +232,22 @@ def deviation_if_type_is_refused_at_times(log: Log, key_type: str) -> Judgement 
     return deviates(breach, *refused, accepted)
 
 
+def _has_enough_refusals(log: Log, key_type: str) -> bool:
+    """True if two refusals of a key type count, so that the service refuses the type at times."""
+    return len(_refused_between_accepted(log, key_type)) >= _FEWEST_REFUSALS
+
+
 def _refused_between_accepted(log: Log, key_type: str) -> list[Exchange]:
-    """The refusals of a key type that count: the service accepted the same registration before and after them."""
+    """The refusals of a key type that count: the service accepted the same registration before and after them.
+
+    The one before may also be the earlier registration that is sent again in the turns.
+    """
     answers = [turn.of_the_type for turn in _turns_of(log, key_type)]
-    numbers_of_accepted = [answer.number for answer in answers if registered(answer)]
-    if not numbers_of_accepted:
+    if not any(map(registered, answers)):
         return []
-    first_accepted, last_accepted = numbers_of_accepted[0], numbers_of_accepted[-1]
+    same_before = [answer for answer in registrations_of_free_keys(log) if body_sent(answer) == body_sent(answers[0])]
+    numbers_of_accepted = [answer.number for answer in (*same_before, *answers) if registered(answer)]
+    first_accepted, last_accepted = min(numbers_of_accepted), max(numbers_of_accepted)
     refused_in_between: list[Exchange] = []
     for answer in answers:
         is_in_between = first_accepted < answer.number < last_accepted

@@ -14,7 +14,6 @@ class NodeOfThree(Service):
     """The sandbox with three nodes, of which node 0 is at fault. `is_at_fault` is true while it answers a request."""
 
     SEED = 1
-    NODES = 3
 
     def __init__(self):
         super().__init__()
@@ -28,7 +27,7 @@ class NodeOfThree(Service):
         operations = [operation for _, operation, _ in self.routes_of(request.path)]
         name = " ".join([request.method, *operations[:1]])
         balancer = self.balancers.setdefault(name, random.Random(f"{self.SEED} {name}"))
-        self.is_at_fault = balancer.randrange(self.NODES) == 0
+        self.is_at_fault = balancer.randrange(3) == 0
         return super().serve(request, connection)
 
 
@@ -90,12 +89,7 @@ class LacksAPathAtOneNode(NodeOfThree):
 
 
 class RefusesATypeAtOneNode(NodeOfThree):
-    """One node of two refuses registrations of one documented key type.
-
-    There are two nodes, because a run has only six registrations of a type that may show the first refusal.
-    """
-
-    NODES = 2
+    """One node refuses registrations of one documented key type."""
 
     def key_type(self, body):
         key_type = super().key_type(body)
@@ -169,9 +163,9 @@ for _operation, _seed, _status in (
         f"One node of three does not know {_operation}.", LacksAPathAtOneNode, f"{_operation}.exists",
         OPERATION=_operation, SEED=_seed, STATUS=_status,
     )  # fmt: skip
-for _type, _status, _seed in (("CNPJ", 422, 2), ("PHONE", 400, 2), ("EMAIL", 422, 3)):
+for _type, _status, _seed in (("CNPJ", 422, 2), ("PHONE", 400, 2), ("EMAIL", 422, 3), ("RANDOM", 422, 3)):
     declare_mutant(
-        "one node of three", f"{_type.capitalize()}IsRefusedAtOneNode", f"One node of two does not know the type {_type}.",
+        "one node of three", f"{_type.capitalize()}IsRefusedAtOneNode", f"One node of three does not know the type {_type}.",
         RefusesATypeAtOneNode, f"registerPixKey.pixKeyType.{_type}", TYPE=_type, STATUS=_status, SEED=_seed,
     )  # fmt: skip
 for _operation, _seed in (("executePix", 9), ("deletePixKey", 20), ("listPixKeys", 1)):

@@ -51,6 +51,16 @@ def test_a_type_that_is_refused_twice_in_between_is_refused_at_times():
     assert parameters["other"] == "EMAIL"
 
 
+def test_the_registration_that_is_sent_again_counts_as_accepted_before():
+    """Two refusals at the beginning of the turns count, because the same registration was accepted before the turns."""
+    earlier = registration_of("CNPJ", CNPJ, Registering.ONCE_MORE, 200)
+    turns = log_of_turns(422, 422, 200)
+    numbered = [replace(exchange, number=number) for number, exchange in enumerate([earlier, *turns], 1)]
+
+    assert deviation_if_type_is_refused_at_times(turns, "CNPJ") is None
+    assert deviation_if_type_is_refused_at_times(Log(numbered), "CNPJ") is not None
+
+
 REFUSALS_WITH_ANOTHER_CAUSE = {
     "a single refusal may be an accident": log_of_turns(200, 422, 200),
     "refused until the end: the account may be full": log_of_turns(200, 422, 422),
