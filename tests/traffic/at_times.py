@@ -30,6 +30,7 @@ from functools import partial
 
 from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN
 from environments.door.permission import synthetic
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from spec.answers import RefusalKind, refusal_about_the_caller, refusal_kind
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import PREPARING_OPERATIONS, operations
@@ -55,6 +56,9 @@ such a fault refuses the first code each time."""
 _TIMES_AGAIN = 16
 """Times that a request is sent again if answers disagree. If one node of three is at fault, 69 runs of 70 have two
 refusals among sixteen answers."""
+_TIMES_OTHER_SCHEME = 4
+"""Times that the token is sent again under a scheme that seems to be accepted. If one server of three does not check
+tokens, it gets all of these requests in one run of 81."""
 _OPERATIONS_WITH_A_STABLE_404 = ("registerPixKey", "listAccounts", "getBalance", "listEntries", *PREPARING_OPERATIONS)
 """Operations whose valid requests a conforming service answers with 404 each time, or never.
 
@@ -69,6 +73,9 @@ class Disagreement(Purpose):
     ONCE_MORE = "the same request again, because answers disagree"
     ANOTHER_CODE = "another code that does not exist, because answers disagree"
     UNDOCUMENTED_PATH = "to see how an unknown path is answered, because answers disagree"
+    REFUSED_SCHEME = (
+        "the token under another scheme, or a wrong token, once more, because it was answered like the token"
+    )
     UNKNOWN_IDENTIFIER = "to see how an unknown account or code is answered, because answers disagree"
 
 
@@ -240,6 +247,28 @@ def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
         return answer
 
     return register_and_delete
+
+
+@scenario(serves=["executePix.token.scheme"], needs="execute")
+def repeat_schemes_that_seem_accepted(traffic: Traffic) -> None:
+    """Send the token under another scheme, such as Digest, several times more if it was answered like the valid token.
+
+    A wrong token is sent in between. One server of several may not check tokens at all: then the first answer was a
+    chance, and says nothing about the scheme.
+    """
+    log = traffic.log
+    refused_forms = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
+    with_the_token = log.of("executePix", Execution.UNKNOWN_CODE, RightBefore.UNKNOWN_CODE)
+    for exchange in refused_forms:
+        is_other_scheme = exchange.credential not in (NO_HEADER, WRONG_TOKEN)
+        if not is_other_scheme or not is_answered_like_each(exchange, with_the_token):
+            continue
+        code = exchange.request.last_segment
+        send = partial(traffic.client.send, "executePix", code, purpose=Disagreement.REFUSED_SCHEME)
+        for _ in range(_TIMES_OTHER_SCHEME):
+            send(credential=WRONG_TOKEN)
+            # As before, at the same moment as a valid request: some services accept another scheme only then.
+            traffic.together.send_each_with_a_companion("executePix", partial(send, credential=exchange.credential))
 
 
 # -- what the answers show ----------------------------------------------------------------------------------------

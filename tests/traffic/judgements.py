@@ -40,7 +40,7 @@ from spec.observed import is_answered_like, is_answered_like_each
 from spec.rules import judge
 from spec.rules.reproduction import Reproduction
 from spec.rules.robustness import never_answered
-from tests.traffic.at_times import REFUSALS_OF_THE_TOKEN, refused_at_times
+from tests.traffic.at_times import REFUSALS_OF_THE_TOKEN, Disagreement, refused_at_times
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
 from tests.traffic.keys.refused_types import deviations_if_more_is_needed
 from tests.traffic.money.executions import (
@@ -139,22 +139,26 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
 
     Executions of made-up codes show it, so that no real code is used up. The judgement deviates if the token in another
     form gets the same answer as the token as a bearer each time, such as 404. (One server of several may not know the
-    path, and answer both with a 404 by chance.) If even a wrong token gets that answer, the token is not checked before
-    the code, and the judgement is inconclusive.
+    path, or check no token, and give both the same answer by chance.) If even a wrong token gets that answer, the token
+    is not checked before the code, and the judgement is inconclusive.
     """
     # Without a token, with a wrong token, and with the valid token in other forms.
-    to_be_refused = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
+    to_be_refused = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED, Disagreement.REFUSED_SCHEME)
     with_bearer = log.of("executePix", Execution.UNKNOWN_CODE, RightBefore.UNKNOWN_CODE)
     with_wrong_token = [exchange for exchange in to_be_refused if exchange.credential == WRONG_TOKEN]
     if not with_bearer or not with_bearer[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
-    if is_answered_like(with_bearer[0], with_wrong_token[0]):
+    if any(is_answered_like(with_bearer[0], exchange) for exchange in with_wrong_token):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
 
     in_other_forms = [exchange for exchange in to_be_refused if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
     if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
-    accepted = [exchange for exchange in in_other_forms if is_answered_like_each(exchange, with_bearer)]
+    refused_forms = set()
+    for exchange in in_other_forms:
+        if not is_answered_like_each(exchange, with_bearer):
+            refused_forms.add(exchange.credential)
+    accepted = [exchange for exchange in in_other_forms if exchange.credential not in refused_forms]
     if accepted:
         credentials = accepted_credentials_in_words(accepted)
         return deviates(finding("scheme-accepted", credentials=credentials), with_bearer[0], *accepted)

@@ -45,7 +45,7 @@ from tests.harness.options import number_of_examples, number_of_examples_asked_f
 from tests.harness.pen import LineOfSuite
 from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses_fixture
 from tests.harness.session import Session
-from tests.traffic.at_times import repeat_where_answers_disagree
+from tests.traffic.at_times import repeat_schemes_that_seem_accepted, repeat_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
 from tests.traffic.existence import send_requests_about_existence
 from tests.traffic.kept_refusals import send_valid_token_after_wrong_one
@@ -85,7 +85,12 @@ AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
 )
 """Scenarios that are sent after all others, because they depend on the answers so far: these answers do not settle a
 question, or may have changed since."""
-LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, repeat_where_answers_disagree, repeat_types_refused_at_the_end)
+LAST: tuple[Scenario, ...] = (
+    send_for_unknown_accounts,
+    repeat_where_answers_disagree,
+    repeat_schemes_that_seem_accepted,
+    repeat_types_refused_at_the_end,
+)
 """What other answers are compared with. It is sent last, so that it does not use up limits.transfers before them."""
 # All scenarios of the suite.
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_WRONG_TOKENS, *AFTER_OTHER_ANSWERS, *LAST)

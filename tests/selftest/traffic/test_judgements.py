@@ -11,17 +11,19 @@ from types import SimpleNamespace
 import pytest
 
 from environments.door.prepared import Prepared
-from environments.door.wrong_tokens import NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from environments.secret_values import ACCOUNT, Known
 from spec.findings import Conclusion
 from spec.log import Log
 from spec.rules.reproduction import Reproduction
 from tests.harness.finishing import _line_about_refused_codes, _notes_on_refused_accounts, _reason_in_words
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration
+from tests.traffic.at_times import Disagreement
 from tests.traffic.judgements import (
     documented_execution_is_enough,
     executions_to_compare_with,
     none_granted,
+    token_is_accepted_as_bearer_only,
     token_is_required,
 )
 from tests.traffic.money.executions import Execution, later_executions
@@ -41,6 +43,35 @@ def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(reason_why_unr
     other_answer = replace(login_page, response=replace(login_page.response, broken=reason_why_unreadable))
 
     assert none_granted([login_page, other_answer], "executed").conclusion is conclusion
+
+
+@pytest.mark.parametrize(
+    ("answers_to_bare_token", "answers_to_wrong_token", "conclusion"),
+    [
+        ([404, 404], [401, 401], Conclusion.DEVIATES),
+        ([404, 401], [401, 401], Conclusion.HOLDS),
+        ([401], [401], Conclusion.HOLDS),
+        ([404, 404], [401, 404], Conclusion.INCONCLUSIVE),
+    ],
+    ids=["each time", "only once", "never", "a wrong token is once, too"],
+)
+def test_another_scheme_is_accepted_if_it_is_answered_like_the_token_each_time(
+    answers_to_bare_token, answers_to_wrong_token, conclusion
+):
+    """The token without the word Bearer is accepted if each answer is that to the valid token: 404 for an unknown code.
+
+    If one server of several does not check tokens, it gives that answer by chance, and to a wrong token, too.
+    """
+    statuses = [("valid", Execution.UNKNOWN_CODE, [404])]
+    for credential, answers in (("the bare token", answers_to_bare_token), (WRONG_TOKEN, answers_to_wrong_token)):
+        statuses.append((credential, Execution.UNKNOWN_CODE_REFUSED, answers[:1]))
+        statuses.append((credential, Disagreement.REFUSED_SCHEME, answers[1:]))
+    log = Log()
+    for credential, purpose, answers in statuses:
+        for status in answers:
+            log.add(answer("executePix", {}, status=status, credential=credential, purpose=purpose, valid=False))
+
+    assert token_is_accepted_as_bearer_only(log).conclusion is conclusion
 
 
 @pytest.mark.parametrize(

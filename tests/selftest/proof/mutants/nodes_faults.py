@@ -144,7 +144,7 @@ for _operation, _subject, _warns, _hides in (
     declare_mutant(
         "one node of three", f"{_subject}TrustsAtOneNode", "One node of three does not check the token.", TrustsAtOneNode,
         f"{_operation}.token.required", OPERATION=_operation, warns=_warns,
-        SEED=2 if _operation == "executePix" else 1,  # with others nothing shows how the scheme is checked
+        SEED=2 if _operation == "executePix" else 1,  # with others a wrong token is answered like the valid one
     )  # fmt: skip
     declare_mutant(
         "one node of three", f"{_subject}RefusesTheTokenAtOneNode", "One node of three refuses the valid token.",
