@@ -8,8 +8,10 @@ import secrets
 
 import pytest
 
-from environments.sandbox import Refusal, Response, Service
+from environments.sandbox import Refusal, Response, Server, Service
+from environments.sandbox.server import _Handler
 from tests.selftest.proof.directly import try_in_memory
+from tests.selftest.proof.trial import try_service
 
 BOTH_TOKEN_REQUIREMENTS = frozenset({"executePix.token.required", "registerPixKey.token.required"})
 """The requirements that an execution and a registration without a valid token are refused."""
@@ -257,3 +259,38 @@ def test_an_error_with_200_is_no_part_of_the_result(error):
     trial = try_in_memory(service, ids={"executePix.token.required"})
 
     assert trial.failing == set()
+
+
+class _LeavesBodiesOfRefusedCallers(_Handler):
+    """Reads no body of a request without the valid token, so that the body is taken for the next request."""
+
+    def _body(self):
+        is_refused = self.headers.get("Authorization") != f"Bearer {self.server.service.token}"
+        return b"" if is_refused else super()._body()
+
+
+class _ServerThatLeavesBodies(Server):
+    """The server of the sandbox, which leaves the bodies of refused callers unread."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.RequestHandlerClass = _LeavesBodiesOfRefusedCallers
+
+
+class LeavesBodiesOfRefusedCallers(Service):
+    """The sandbox behind a server that leaves the bodies of refused callers unread on the connection."""
+
+    SERVER = _ServerThatLeavesBodies
+
+
+def test_a_body_that_is_left_unread_is_no_open_check_of_the_token():
+    """If a service leaves the body of a refused request unread, the next request on the connection gets a wrong answer.
+
+    So does a request with the valid token with which it is compared. But no request is let in without a token: the
+    requirement that fails is that the endpoint answers each time.
+    """
+    trial = try_service(LeavesBodiesOfRefusedCallers(), "--parallel=1")
+
+    assert "registerPixKey.exists" in trial.failing
+    assert trial.failing & BOTH_TOKEN_REQUIREMENTS == set()
+    assert "left unread on the connection" in str(trial.results["registerPixKey.exists"].message)

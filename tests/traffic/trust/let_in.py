@@ -46,6 +46,7 @@ class Trust(Purpose):
     RIGHT_AFTER_A_SUCCESS = "a synthetic identifier without a token, right behind a read that succeeds"
     RIGHT_AFTER_A_REFUSAL = "a synthetic identifier without a token, right behind a refusal"
     WRONG_TOKEN_AFTER_A_REFUSAL = "a synthetic identifier with a wrong token, right behind a refusal"
+    READ_BEFORE_A_COMPARISON = "a read right before a request to compare with"
     WITH_THE_TOKEN = "a synthetic identifier with the token, to compare with"
     STAND_IN = "a synthetic identifier with a stand-in for the token"
     ONE_PART = "a synthetic identifier with one part of a stand-in that was answered otherwise"
