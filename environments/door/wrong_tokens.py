@@ -545,8 +545,10 @@ def write_in_way(request: PreparedRequest, way: str) -> None:
     """Change a request so that it is written in an unusual way, such as "two slashes" in its path.
 
     `WAYS` has what is replaced for each name. Another name changes nothing, because the caller has written the request
-    in that way already.
+    in that way already. A request without a body cannot be sent in chunks, so that way does not change it.
     """
+    if way == _CHUNKED_BODY and not request.body:
+        return  # a service would wait for the chunks of a body that never comes
     change = WAYS.get(way, Way())  # Way() replaces nothing
     if change.part == "url":
         request.url = re.sub(change.pattern, change.replacement, request.url or "", count=1)
@@ -605,7 +607,9 @@ class UnauthorizedRequest(NamedTuple):
     """The names of the ways; empty if the request is written as documented."""
 
 
-def table_of_unauthorized_requests(credentials: list[str], *, has_a_body: bool) -> list[UnauthorizedRequest]:
+def table_of_unauthorized_requests(
+    credentials: list[str], *, has_a_body: bool, seed: int = 0
+) -> list[UnauthorizedRequest]:
     """The requests without the valid token that are worth sending to an operation, in the order of sending.
 
     `credentials` are the names of forms (kinds of wrong tokens, such as "the token cut short"). Each may be sent in
@@ -615,12 +619,18 @@ def table_of_unauthorized_requests(credentials: list[str], *, has_a_body: bool) 
     A limit may cut the table short. So each form and each way comes alone first, and their combinations come last:
 
     1. the first form, no header, and all other forms, written as documented
-    2. no header in each way, but not in a way that changes the scheme: without a header there is no scheme
+    2. no header in each way, but not in a way that changes the scheme: without a header there is no scheme. Ways that
+       change the path come first, because only a real code or key can show their faults. `seed` decides their order,
+       except that the first one, a slash at the end, stays the first.
     3. each form in each way, the first form first
     """
     ways = _ways_to_write(has_a_body=has_a_body)
     as_documented = [UnauthorizedRequest(credential) for credential in credentials]
     ways_without_header = [way for way in ways if not _changes_scheme(WAYS[way])]
+    first_path, *other_paths = [way for way in ways_without_header if not _keeps_path(WAYS[way])]
+    Random(f"{seed} paths").shuffle(other_paths)
+    with_documented_path = [way for way in ways_without_header if _keeps_path(WAYS[way])]
+    ways_without_header = [first_path, *other_paths, *with_documented_path]
     without_header = [UnauthorizedRequest(NO_HEADER, (way,)) for way in ways_without_header]
     in_each_way = []
     for credential in credentials:

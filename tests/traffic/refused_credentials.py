@@ -125,7 +125,7 @@ def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
     a registration has a body, which some of the requests write in an unusual way.
     """
     names = [form.name for form in permitted_credential_forms(traffic.profile, traffic.client.door.secrets.token())]
-    return table_of_unauthorized_requests(names, has_a_body=operation == "registerPixKey")
+    return table_of_unauthorized_requests(names, has_a_body=operation == "registerPixKey", seed=traffic.seed)
 
 
 def unauthorized_requests_for_code(

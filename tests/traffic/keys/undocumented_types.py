@@ -29,7 +29,7 @@ NUMBER_IN_WORDS = "UM"
 may know such a type by its word, too."""
 EMPTY = ("", None)
 """The empty text and null."""
-_WITH_AN_EMPTY_KEY = ("CELULAR", "EMAILS", "CNPJ2", "ALEATORIA", "CHAVE_ALEATORIA", *EMPTY)
+_WITH_AN_EMPTY_KEY = ("CELULAR", "EMAILS", "CNPJ2", "ALEATORIA", *EMPTY)
 """Types that are sent with an empty key, too. A service may register a new key of its own for an unknown type."""
 _WORDS = ("X", "MY", "NEW", "OLD", "PIX", "KEY", "TAX", "TYPE", "MAIN", "TEST", "ID", "BR", "V2", "ADDRESS", "NUMBER")
 """Words that are put before a documented type, and behind it."""

@@ -25,6 +25,7 @@ from spec.exchange import Exchange
 from spec.interface import SYNTHETIC_PREFIX
 from spec.message import Text, joined, say
 from spec.observed import is_temporary
+from tests.traffic.keys.purposes import REGISTER
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.refused_credentials import credentials_tried_in_words
 from tests.traffic.scenario import Traffic, scenario
@@ -47,7 +48,7 @@ from tests.traffic.trust.let_in import (
     may_be_let_in_at_the_start,
     stand_ins_let_in,
 )
-from tests.traffic.trust.stand_ins import NO_STAND_IN, StandIn, cookies_of, stand_ins
+from tests.traffic.trust.stand_ins import NO_STAND_IN, StandIn, cookies_of, stand_ins, ways_sent_without_token
 
 _REQUIRED = {"executePix": "executePix.token.required", "registerPixKey": "registerPixKey.token.required"}
 """By operation, the requirement that it needs the token. They are the two operations that document the token."""
@@ -111,7 +112,8 @@ def _stand_ins_to_send(traffic: Traffic, senders: list[_Sender]) -> list[tuple[_
     secrets.learn_secret("session cookie", *set_by_the_service)  # so that no report shows them
     to_send: list[tuple[_Sender, StandIn]] = []
     for sender in senders:
-        all_stand_ins = stand_ins(sender.operation, traffic.profile, secrets.token(), cookies, traffic.seed)
+        ways_sent = ways_sent_without_token(traffic.log, sender.operation)
+        all_stand_ins = stand_ins(sender.operation, traffic.profile, secrets.token(), cookies, traffic.seed, ways_sent)
         to_send += [(sender, stand_in) for stand_in in sender.stand_ins_within_the_limit(all_stand_ins)]
     return to_send
 
@@ -174,12 +176,15 @@ class _Sender:
         for each key type. It is not sent if the first answer refuses the caller, such as a 401, because the valid token
         gets another answer in any case.
 
-        A read is sent right before. If the service left the body of the last refused request unread, it takes that body
-        for the beginning of the next request on this connection: then the read gets the wrong answer instead.
+        A read is sent right before a registration. If the service left the body of the last refused registration unread,
+        it takes that body for the beginning of the next request on this connection: then the read gets the wrong answer
+        instead.
         """
-        if is_about_the_identifier(answer) and not answer_with_the_token(answer, self._log):
+        if not is_about_the_identifier(answer) or answer_with_the_token(answer, self._log):
+            return
+        if self.operation == REGISTER:
             self._client.send("listAccounts", valid=True, purpose=Trust.READ_BEFORE_A_COMPARISON)
-            self._send(Trust.WITH_THE_TOKEN, key_type_of(answer))
+        self._send(Trust.WITH_THE_TOKEN, key_type_of(answer))
 
     def _send(self, purpose: Trust, key_type: str, **options: Any) -> Exchange:
         """Send an execution of a made-up (synthetic) code, or a registration of a made-up key at a made-up account.

@@ -10,7 +10,7 @@ halves, until the header that is trusted is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import cycle
 from random import Random
@@ -183,7 +183,9 @@ _WORDS_WITH_REAL_KEYS = (FORMS_BY_NAME["the text null"], FORMS_BY_NAME["the text
 """Words that are sent as the token with real keys, too, but there with e-mail addresses alone."""
 
 
-def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers, seed: int = 0) -> list[StandIn]:
+def stand_ins(
+    operation: str, profile: Profile, token: str, cookies: Headers, seed: int = 0, ways_sent: Collection[str] = ()
+) -> list[StandIn]:
     """All stand-ins that are sent to an operation instead of the token, the likeliest first:
 
     1. Headers, one family (group of headers about one thing) at a time; parts of a query; a session cookie.
@@ -192,7 +194,8 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers, se
     4. An empty bearer token, and wrong tokens of each form, such as a shortened one.
 
     `token` is the valid token, from which some wrong ones are made. `cookies` are names and values. `seed` decides
-    which key type goes with which wrong token. Outside a sandbox no request names a real person: headers have a made-up
+    which key type goes with which wrong token. `ways_sent` are the unusual ways in which requests without a token were
+    written that had a real code or key. Outside a sandbox no request names a real person: headers have a made-up
     user, and registrations a made-up e-mail address.
     """
     families = dict(FAMILIES)
@@ -217,7 +220,7 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers, se
         *(StandIn(name=name, headers=headers) for name, headers in families.items()),
         StandIn(name=QUERY, query=tuple(_PARTS_OF_A_QUERY.items())),
         StandIn(name=COOKIE, headers=cookie),
-        *_unusual_spellings(operation, profile),
+        *_unusual_spellings(operation, profile, ways_sent),
         StandIn(WRONG_TOKEN, name=COOKIE, headers=cookie),
         StandIn(WRONG_TOKEN, name=EVERYTHING, headers=everything),
         *_empty_bearer_with_each_key_type(operation, profile),
@@ -225,14 +228,25 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers, se
     ]
 
 
-def _unusual_spellings(operation: str, profile: Profile) -> list[StandIn]:
+def _unusual_spellings(operation: str, profile: Profile, ways_sent: Collection[str]) -> list[StandIn]:
     """Requests without a token that are written in an unusual way, such as with HTTP/1.0, but with the documented path.
 
-    Some services do not check the token of such a request. Empty on a sandbox, because there such requests are sent
-    with real codes and keys.
+    Some services do not check the token of such a request. On a sandbox those in `ways_sent` are left out, because
+    they were sent with real codes or keys already, as far as limits.wrong_tokens has room for them.
     """
     ways = ways_with_the_documented_path(has_a_body=operation == "registerPixKey")
-    return [] if profile.is_sandbox else [StandIn(name=way) for way in ways]
+    if profile.is_sandbox:
+        ways = [way for way in ways if way not in ways_sent]
+    return [StandIn(name=way) for way in ways]
+
+
+def ways_sent_without_token(log: Log, operation: str) -> set[str]:
+    """The unusual ways to write a request, such as "a query", in which one without a token was sent to an operation."""
+    ways: set[str] = set()
+    for exchange in log.attempts(operation):
+        if exchange.credential == NO_HEADER:
+            ways.update(exchange.spelling)
+    return ways
 
 
 def _empty_bearer_with_each_key_type(operation: str, profile: Profile) -> list[StandIn]:

@@ -11,6 +11,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 
 import pytest
+import requests
 
 from environments.door.wrong_tokens import (
     FORMS,
@@ -22,6 +23,7 @@ from environments.door.wrong_tokens import (
     permitted_credential_forms,
     signed_parts,
     table_of_unauthorized_requests,
+    write_in_way,
     wrong_tokens,
 )
 from environments.profiles.loading import load
@@ -332,6 +334,35 @@ def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token)
         ("the scheme BEARER",),
         ("two spaces behind the scheme",),
     ]
+
+
+def test_another_seed_sends_other_paths_first():
+    """The limit of wrong tokens may have room for two ways to write a path: a slash at the end, and one by the seed.
+
+    They come before the ways that keep the documented path, because only a real code shows their faults. Over some seeds
+    each of them comes second.
+    """
+    second_ways = set()
+    for seed in range(40):
+        table = table_of_unauthorized_requests(NAMES_OF_FORMS, has_a_body=True, seed=seed)
+        ways = [way for credential, spelling in table if credential == NO_HEADER for way in spelling]
+        second_ways.add(ways[1])
+
+        assert ways[0] == "a slash at the end"
+        assert ways[-4:] == ["a query", "a chunked body", "HTTP/1.0", "another Accept"]
+
+    assert second_ways == {
+        "two slashes", "an encoded letter", "another letter case", "an encoded slash", "a dot segment", "a matrix parameter",
+    }  # fmt: skip
+
+
+def test_a_request_without_a_body_is_not_sent_in_chunks():
+    """The way "a chunked body" changes nothing in a request without a body: a service would wait for the chunks."""
+    request = requests.Request("GET", "https://bank.example/v1/accounts").prepare()
+    headers_before = dict(request.headers)
+    write_in_way(request, "a chunked body")
+
+    assert dict(request.headers) == headers_before
 
 
 # -- when the run stops ----------------------------------------------------------------------------------------------

@@ -95,6 +95,22 @@ def test_runs_with_other_seeds_pair_words_with_other_key_types():
     assert pairs == {(word, key_type) for word in words for key_type in KEY_TYPES}
 
 
+@each_operation
+def test_ways_that_had_no_room_with_real_codes_are_stand_ins(operation):
+    """On a sandbox, unusual ways to write a request are stand-ins if none was sent with a real code or key in that way.
+
+    These ways keep the documented path. Off a sandbox all of them are stand-ins.
+    """
+    on_a_sandbox = stand_ins(operation, SANDBOX, TOKEN, SESSION_COOKIES, ways_sent={"a query"})
+    off_a_sandbox = stand_ins(operation, STAGING, TOKEN, SESSION_COOKIES, ways_sent={"a query"})
+    names_on_a_sandbox = {stand_in.name for stand_in in on_a_sandbox}
+    names_off_a_sandbox = {stand_in.name for stand_in in off_a_sandbox}
+
+    assert "another Accept" in names_on_a_sandbox
+    assert "a query" not in names_on_a_sandbox
+    assert {"another Accept", "a query"} <= names_off_a_sandbox
+
+
 def test_off_a_sandbox_only_e_mail_keys_are_sent_with_a_stand_in():
     """A stand-in is what some services trust in the place of a token. Off a sandbox (a test system) it is sent only
     with registrations of the key type EMAIL.
