@@ -176,9 +176,9 @@ class _Sender:
         for each key type. It is not sent if the first answer refuses the caller, such as a 401, because the valid token
         gets another answer in any case.
 
-        A read is sent right before a registration. If the service left the body of the last refused registration unread,
-        it takes that body for the beginning of the next request on this connection: then the read gets the wrong answer
-        instead.
+        A read is sent right before a registration. If the service left the body of the last refused registration
+        unread, it takes that body for the beginning of the next request on this connection: then the read gets the
+        wrong answer instead.
         """
         if not is_about_the_identifier(answer) or answer_with_the_token(answer, self._log):
             return
