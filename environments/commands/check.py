@@ -165,7 +165,7 @@ def _lines_about_the_service(profile: Profile, client: Client) -> Iterator[Line]
     status, line = _LINES_ABOUT_ACCOUNT_LIST.get(refusal, _LINE_IF_REFUSED)
     yield status, line.format(answer_in_words(account_list))
     for code in set(perhaps_success_codes(account_lists).values()):
-        yield _remark(f"perhaps missing: other_success_codes: [{code}] (if code {code} says success)")
+        yield _informing_line(f"perhaps missing: other_success_codes: [{code}] (if code {code} says success)")
     if status == CLEAN:  # otherwise each account would be refused for the same reason
         yield from _lines_about_accounts(profile, client)
 

@@ -437,7 +437,7 @@ def _notes_on_codes_that_may_say_success(door: Door) -> Iterator[Note]:
     for code, names in operations_by_code.items():
         text = say(
             "{operations}: 200 with code {code} counts as a refusal: {line}",
-            operations=joined_with_and(_in_order(names)),
+            operations=joined_with_and(_in_document_order(names)),
             code=str(code),
             line=line_for_success_code(code),
         )

@@ -297,9 +297,9 @@ def test_the_note_on_a_refused_account_quotes_no_temporary_refusal():
     The first answer is a 503 here, which says nothing about the account.
     """
     account = Known(ACCOUNT, "ac-9")
-    door = SimpleNamespace(secrets=SimpleNamespace(known=[account]))
     statuses = {"listPixKeys": 503, "getBalance": 404, "listEntries": 404}
     answers = [answer(operation, {}, status=status, path="/v1/ac-9") for operation, status in statuses.items()]
+    door = SimpleNamespace(secrets=SimpleNamespace(known=[account]), exchanges=answers)
 
     [note] = _notes_on_refused_accounts(door, answers)
 
