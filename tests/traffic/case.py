@@ -169,7 +169,7 @@ _SLASH = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5
 """Slashes and backslashes: plain, in other widths, and percent-encoded once or more often."""
 _PLAIN = re.compile(
     r"""
-    \+?[A-Za-z]{1,30}
+    \+?[A-Za-z]{1,30} | [0-9A-Z]{12}[0-9]{2}
     | [+-]?[0-9]{1,30}([.,_/-][0-9]{1,30}){0,4}
     | [0-9]{1,30}[eE][+-]?[0-9]{1,3} | 0x[0-9]{1,30} | \u00b2
     | ([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{2}:[0-9:.]{2,15}(Z|[+-][0-9]{2}:[0-9]{2})?
@@ -178,7 +178,8 @@ _PLAIN = re.compile(
 )
 """A plain text: letters alone, a number in any notation, a date or a time, such as "AB", "1e5" or "15/01/2026".
 
-A phone and a tax number are numbers, too. At most 30 characters in a row is a choice. `\u00b2` is a small 2 (²)."""
+A phone and a tax number are numbers, too; a CNPJ may have letters. At most 30 characters in a row is a choice.
+`\u00b2` is a small 2 (²)."""
 _TEXTS_THAT_NAME_NOBODY = frozenset({"", *TYPES_EXCEPT_RANDOM})
 """Texts that name nobody. RANDOM is none of them, because the service would make a key for it."""
 _MEMBERS_WITHOUT_IDENTIFIER = frozenset({AMOUNT, "date", "pixKeyType", "description", "message"})

@@ -79,13 +79,15 @@ has 11 digits, and a CNPJ 14 digits or capital letters."""
 
 _KEYS_IN_THE_FORM_OF_THEIR_TYPE: Mapping[str, Sequence[str]] = {
     "EMAIL": (
-        *("AB+AB@Example.com", "o'%AB@example.com", '"AB"@example.com', "ação@exámple.com"),
+        *("AB+AB@Mail.Example.com", "o'%AB@example.com", '"AB"@example.com', "ação@exámple.com"),
         *(f"{'x' * 60}@example.com", f"AB@{'ab.' * 75}example.com"),  # some 80 and some 245 characters
     ),
     "PHONE": ("+55119" + "0" * 15,),  # more digits than 64 bits can hold
+    "CNPJ": ("12ABC34501DE35",),  # the example of the tax office for a CNPJ with letters
 }
 """By key type, unusual keys that have the form of their type: the capital letters, quotes, accents, signs and lengths
-that an e-mail address may have, and a long phone. A service that checks the form first refuses other unusual keys.
+that an e-mail address may have, a long phone, and a CNPJ with letters. A service that checks the form first refuses
+other unusual keys.
 
 A key has two of them if services usually let both pass, or neither: a plus sign and a capital letter, for example."""
 

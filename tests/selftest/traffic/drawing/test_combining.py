@@ -107,7 +107,7 @@ def test_each_type_of_key_has_unusual_keys():
     bodies = bodies_of(fixed_bodies("registerPixKey", SANDBOX))
     unusual_keys = [body for body in bodies if body.get("pixKey") != "pixconf-key"]
 
-    assert Counter(body["pixKeyType"] for body in unusual_keys) == {"EMAIL": 11, "PHONE": 5, "CNPJ": 2, "CPF": 6}
+    assert Counter(body["pixKeyType"] for body in unusual_keys) == {"EMAIL": 11, "PHONE": 5, "CNPJ": 3, "CPF": 6}
 
 
 def test_unusual_e_mail_addresses_keep_their_form():
