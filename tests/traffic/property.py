@@ -54,6 +54,11 @@ _MOST_SMALLER_IN_ALL = 120
 """Requests that search smaller cases of all findings: a limit for services with many faults."""
 
 
+def default_examples(operation: str) -> int:
+    """How many requests are drawn for an operation if nobody asks for a number: 15, or 2 if it prepares transfers."""
+    return _DEFAULT_EXAMPLES_OF_TRANSFERS if operation in PREPARING_OPERATIONS else DEFAULT_EXAMPLES
+
+
 class Generated(Purpose):
     """Why a generated request is sent."""
 
@@ -152,8 +157,7 @@ class Generation:
             yield from other_invalid_requests(operation, profile)  # without those of the scenario `send_invalid`
         else:
             yield from invalid_requests(operation, profile)
-        default = _DEFAULT_EXAMPLES_OF_TRANSFERS if operation in PREPARING_OPERATIONS else DEFAULT_EXAMPLES
-        drawn: Iterable[Case] = drawing.cases(operation, self._seed, examples or default)
+        drawn: Iterable[Case] = drawing.cases(operation, self._seed, examples or default_examples(operation))
         if operation == _REGISTER and profile.may_delete_keys:
             drawn = map(_with_its_own_address, drawn)
         yield from harmless_cases(drawn, profile)

@@ -23,12 +23,11 @@ from spec.exchange import Exchange, Purpose, Request, Response
 from spec.interface import KEY_TYPES
 from spec.json_text import as_bytes
 from spec.rules.reproduction import Reproduction
-from tests.harness.options import DEFAULT_EXAMPLES
 from tests.selftest.proof.mutants.making_faults import json_members
 from tests.selftest.proof.variants.conforming_making import DROPPED, DropsConnections
 from tests.selftest.shared_runs import run_with_files
 from tests.traffic.case import Case
-from tests.traffic.property import MOST_SMALLER_CASES, Generation
+from tests.traffic.property import MOST_SMALLER_CASES, Generation, default_examples
 
 SANDBOX = load("sandbox")
 SEEDS = (1, 2)
@@ -172,7 +171,7 @@ def drawing() -> Any:
 @cache
 def cases(operation: str, seed: int) -> list[Case]:
     """The requests to an operation that a run with default options draws with this seed."""
-    return drawing().cases(operation, seed, DEFAULT_EXAMPLES)
+    return drawing().cases(operation, seed, default_examples(operation))
 
 
 def smallest_case_that_shows(fault: Fault, seed: int) -> Case | None:
@@ -338,7 +337,7 @@ def test_a_broken_percent_encoding_is_sent_and_reproduced(tmp_path):
     requirement, finding = failing_requirement_and_finding(tmp_path, FailsOnABrokenPercentEncoding, "-k", "getBalance")
 
     assert requirement["id"] == "getBalance.serverError"
-    assert "/v1/accounts/balance/pixconf-%zz'" in finding["reproduce"]
+    assert "/v1/accounts/balance/pixconf-%zz%25ff'" in finding["reproduce"]
 
 
 def has_plus_sign(request: Asked) -> bool:
