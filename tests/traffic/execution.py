@@ -132,6 +132,10 @@ class _CodePlan:
     """Sentence with the number of codes that are not sent because of limits.executions; empty if all are sent."""
 
 
+_ExecuteCode = Callable[[str, int, _CodePlan], None]
+"""Executes one code. It gets the code, its index among all codes of the run, and the plan with these codes."""
+
+
 class _Executions:
     """Sends the executions of a run.
 
@@ -187,15 +191,13 @@ class _Executions:
             self._together.send_each_with_a_companion(EXECUTE, *sends)
 
     def send_real_codes(self) -> None:
-        """Execute each real code that limits.executions permits; most codes are sent with wrong tokens before.
+        """Execute the real codes (those of prepared transfers): first those of the profile, then those of the run.
 
-        A real code is that of a prepared transfer. Nothing is sent if no selected requirement needs one. If an
-        execution is answered 401, the token may have expired: then the remaining codes are not sent, so that they are
-        not wasted.
+        Most codes are sent with wrong tokens before. Nothing is sent if no selected requirement needs a real code. If
+        an execution is answered 401, the token may have expired. Then the remaining codes are kept back (not sent), so
+        that they are not wasted.
         """
-        # The first executed code is sent again later with wrong tokens. limits.wrong_tokens must not be used up then.
-        later_requests = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
-        self._door.budget.reserve_for_executed_code(EXECUTE, later_requests)
+        self._reserve_wrong_tokens_for_first_code()
         if not self._traffic.selection.needs_real_codes:
             return
         plan = self._plan_of_codes()
@@ -206,33 +208,48 @@ class _Executions:
         )
         if codes_are_kept_back:
             return
-        prepared = self._prepared_codes(plan)
-        index_of_first_prepared = len(plan.codes_of_profile)
-        codes_are_kept_back = self._execute_after_wrong_tokens(
-            prepared, index_of_first_prepared, plan, self._execute_prepared_or_keep
-        )
-        if self._requests_on_sandbox:
-            # The requests between the executions registered a key, and delete it before the last code. If the last code
-            # was not sent, the key is deleted now.
-            self._requests_on_sandbox.delete_registered_key()
+        codes_are_kept_back = self._execute_prepared_codes(plan)
         if codes_are_kept_back:
             return
         self._send_first_code_again_once()  # if no wrong token was sent between the executions, it was not done there
         self._execute_pair()
 
+    def _reserve_wrong_tokens_for_first_code(self) -> None:
+        """Reserve a part of limits.wrong_tokens, if the first executed code is to be sent again with wrong tokens.
+
+        That is done later. Without the reserve, other requests with wrong tokens could reach the limit before.
+        """
+        later_requests = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
+        self._door.budget.reserve_for_executed_code(EXECUTE, later_requests)
+
+    def _execute_prepared_codes(self, plan: _CodePlan) -> bool:
+        """Prepare transfers, and execute their codes, except for two codes that are kept to execute them together.
+
+        Returns True if codes are kept back (not sent any more), because an execution was answered 401.
+        """
+        codes = self._prepared_codes(plan)
+        first_index = len(plan.codes_of_profile)
+        codes_are_kept_back = self._execute_after_wrong_tokens(codes, first_index, plan, self._execute_prepared_or_keep)
+        if self._requests_on_sandbox:
+            # The requests between the executions registered a key, and delete it before the last code. If the last code
+            # was not sent, the key is deleted now.
+            self._requests_on_sandbox.delete_registered_key()
+        return codes_are_kept_back
+
     def _execute_after_wrong_tokens(
-        self, codes: Sequence[str], first_index: int, plan: _CodePlan, execute: Callable[[str, int, _CodePlan], None]
+        self, codes: Sequence[str], first_index: int, plan: _CodePlan, execute: _ExecuteCode
     ) -> bool:
         """Send each of these codes with the wrong tokens that are planned for it, and then execute it.
 
         A code is not executed if a wrong token may have executed it already. `first_index` is the index of the first of
-        these codes among all codes of the run. `execute` executes one code.
+        these codes among all codes of the run. `execute` is the method that executes one code.
 
-        Returns True as soon as an execution is answered 401, because the token may have expired. Then the guard (the
-        part of the door that watches real codes) keeps the remaining codes back, so that they are not wasted.
+        Returns True if an execution was answered 401, and no other token is accepted since. Then the guard (the part of
+        the door that watches real codes) keeps the remaining codes back, so that they are not wasted.
         """
         for index, code in enumerate(codes, first_index):
-            is_perhaps_executed = self._send_with_wrong_tokens(code, self._unauthorized_by_index.get(index, []))
+            wrong_tokens = self._unauthorized_by_index.get(index, [])
+            is_perhaps_executed = self._send_with_wrong_tokens(code, wrong_tokens)
             if is_perhaps_executed:
                 continue
             execute(code, index, plan)
@@ -248,7 +265,9 @@ class _Executions:
     # -- which codes there are ------------------------------------------------------------------------------------
 
     def _plan_of_codes(self) -> _CodePlan:
-        """The codes that are sent, as many as limits.executions permits. The limit is divided in this order:
+        """The plan of the codes that are sent: as many as limits.executions permits.
+
+        The limit is divided in this order:
 
         1. the pair (two codes that are executed at the same moment)
         2. the codes of the profile, except those that an earlier run has sent
@@ -300,24 +319,26 @@ class _Executions:
         return note
 
     def _size_of_pair(self) -> int:
-        """Number of codes that are kept to execute them at the same moment: 2, or 0 if that is not done.
+        """Number of codes in the pair, two codes that are executed at the same moment: 2, or 0 without a pair.
 
-        It is done on a sandbox alone: a service may refuse simultaneous requests, and then two real codes are wasted.
-        The run must prepare codes, and must be permitted to send two requests at once.
+        There is a pair on a sandbox only: a service may refuse simultaneous requests, and then two real codes are
+        wasted. The run must also prepare codes, may send two requests at once, and may execute at least four codes.
         """
         if not self._profile.is_sandbox or not self._profile.transactions.prepare:
             return 0
         is_wanted = self._together.may_send_several and self._selection_includes(_TESTED_BY_SIMULTANEOUS_REQUESTS)
         are_enough_permitted = self._profile.limits.executions >= _FEWEST_EXECUTIONS_WITH_A_PAIR
-        return _CODES_OF_A_PAIR if is_wanted and are_enough_permitted else 0
+        if is_wanted and are_enough_permitted:
+            return _CODES_OF_A_PAIR
+        return 0
 
     def _prepared_codes(self, plan: _CodePlan) -> list[str]:
-        """Prepare transfers, and return their codes.
+        """Prepare transfers, and return their codes. The list is empty if no preparation succeeded.
 
         If the run has no code at all, neither prepared nor from the profile, the reason is put in `why_not_sent`: the
         verdicts on executions say it.
         """
-        guard = self._door.guard
+        guard = self._door.guard  # watches real codes: it counts executions, and has the codes of prepared transfers
         most = min(plan.most_prepared, guard.count_possible_executions())
         preparations = prepare_executable_transfers(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
         codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))  # a code that is given twice is sent once
@@ -365,8 +386,7 @@ class _Executions:
             indexes = [0]
         requests_by_index = {}
         for position, index in enumerate(indexes):  # the position among the codes that get some
-            requests_of_code = unauthorized_requests_for_code(all_requests, position, number_of_codes=len(indexes))
-            requests_by_index[index] = requests_of_code
+            requests_by_index[index] = unauthorized_requests_for_code(all_requests, position, len(indexes))
         return requests_by_index
 
     def _send_with_wrong_tokens(self, code: str, requests: list[UnauthorizedRequest]) -> bool:
@@ -377,15 +397,16 @@ class _Executions:
 
         The first request is sent right after the execution of the code before, on the same connection, because some
         services do not check the token on a connection that was authorized before. After a wrong token that breaks the
-        service (a 5xx or no answer), no wrong token is sent any more in this run.
+        service (a 5xx or no answer), no further wrong token is sent before an execution.
         """
         requests = self._unauthorized_unless_spent(requests)
-        with_companion = self._requests_with_companion(requests)
+        requests_with_companion = self._requests_with_companion(requests)
         self._unauthorized_by_code[code] = requests
         for request in requests:
             if self._service_is_broken:
                 return False
-            exchange = self._send_unauthorized(code, request, with_companion=request in with_companion)
+            has_companion = request in requests_with_companion  # a valid request that is sent at the same moment
+            exchange = self._send_unauthorized(code, request, with_companion=has_companion)
             # This comes after the first request with a wrong token, because nothing may be sent between an execution
             # and that request.
             self._send_first_code_again_once()
@@ -393,15 +414,17 @@ class _Executions:
             if not was_sent:
                 continue
             self._send_again_if_broken(exchange, request)
+            # The guard (the part of the door that watches real codes) also counts unclear answers as unknown outcomes.
             outcome_is_unknown = exchange.response is None or exchange.number in self._door.guard.unknown_outcomes
             if outcome_is_unknown or grants_protected_result(exchange):
                 return True
         return False
 
     def _unauthorized_unless_spent(self, requests: list[UnauthorizedRequest]) -> list[UnauthorizedRequest]:
-        """The unauthorized requests (without the valid token) that are sent with the next code.
+        """The unauthorized requests (without the valid token) that are sent with the next code before its execution.
 
-        A code is perhaps spent if the service refused to execute it after wrong tokens.
+        `requests` are those that are planned for this code. An earlier code is perhaps spent (not executable any more)
+        if the service refused to execute it after wrong tokens. Then other requests are sent, or none:
 
         | codes perhaps spent | on a sandbox | elsewhere |
         |---|---|---|
@@ -422,11 +445,11 @@ class _Executions:
         return list(self._unauthorized_by_code.get(first_spent_code, []))
 
     def _requests_with_companion(self, requests: Sequence[UnauthorizedRequest]) -> list[UnauthorizedRequest]:
-        """The unauthorized requests, among these for one code, that are sent at the same moment as a valid request.
+        """Those of the unauthorized requests that are sent at the same moment as a companion (a valid request).
 
-        They are one request without a token and one request with a wrong token, because a service may let these pass
-        while a valid request is under way. The first request in `requests` is not chosen, because it is sent right
-        after an execution, alone.
+        `requests` are the requests without the valid token for one code. Two of them are chosen, one without a token
+        and one with a wrong token, because a service may let these pass while a valid request is under way. The first
+        request in `requests` is not chosen, because it is sent right after an execution, alone.
 
         Empty outside a sandbox: a service may refuse simultaneous requests, and then a real code may be wasted. Also
         empty until a code was executed: at least one success must not depend on simultaneous requests.
@@ -509,8 +532,8 @@ class _Executions:
         If the service seems to need more than is documented, the execution has extra parts: a body, headers, a query.
         """
         is_for_pair = index >= plan.number_before_pair
-        one_succeeded = bool(successful_executions(self._log))
-        all_succeeded = all(map(succeeded, answers_to_real_codes(self._log)))
+        one_succeeded = len(successful_executions(self._log)) > 0
+        all_succeeded = all(succeeded(answer) for answer in answers_to_real_codes(self._log))
         if is_for_pair and one_succeeded and all_succeeded:
             self._codes_of_pair.append(code)  # `_execute_pair` executes both
             return
@@ -530,10 +553,12 @@ class _Executions:
 
         The first real code (index 0) needs none, because the code that does not exist was sent right before it.
         """
-        if index > 0 and self._requests_on_sandbox:
+        if index == 0:
+            return
+        if self._requests_on_sandbox:
             self._requests_on_sandbox.send_before_execution(index)
-        elif index > 0:
-            send_request = next(self._requests_before)
+        else:
+            send_request = next(self._requests_before)  # an endless iterator of functions that send one request each
             send_request()
 
     def _send_alone_or_with_companion(self, send: Send, index: int, plan: _CodePlan) -> None:
@@ -594,9 +619,13 @@ class _Executions:
         The guard does not permit it if the outcome of an earlier execution is unknown: money may have moved then.
         """
         codes = self._codes_of_pair
-        if len(codes) == _CODES_OF_A_PAIR and self._door.guard.may_execute_unusually:
-            sends = [partial(self._send, code, valid=True, purpose=Execution.PREPARED) for code in codes]
-            self._together.send_all(self._together.pair_at_same_moment(*sends))
+        if len(codes) != _CODES_OF_A_PAIR or not self._door.guard.may_execute_unusually:
+            return
+        sends: list[Send] = []  # functions that send one execution each
+        for code in codes:
+            sends.append(partial(self._send, code, valid=True, purpose=Execution.PREPARED))
+        sends_at_same_moment = self._together.pair_at_same_moment(*sends)
+        self._together.send_all(sends_at_same_moment)
 
 
 def _why_a_preparation_gave_no_code(preparation: Exchange) -> Text:

@@ -119,9 +119,9 @@ class _Attempt:
 
 
 def why_nothing_was_deleted(log: Log) -> Text:
-    """Reason why no deletion could be tested: all registrations were refused, or the profile lacks a key.
+    """Reason why no deletion could be tested: all registrations were refused, or no key of known value was registered.
 
-    Only keys that the run registered are deleted.
+    Only keys that the run registered are deleted, and a deletion has to name the key.
     """
     answers = valid_registrations(log)
     if answers and not accepted_registrations(log):
@@ -194,8 +194,8 @@ def _prepare_steps(traffic: Traffic) -> _StepContext:
     registrar = Registrar(traffic.client, traffic.profile)
     keys = registrar.make_keys_free()
     sends_wrong_tokens = traffic.selection.includes_any(*TESTED_BY_WRONG_TOKENS)
-    requests = unauthorized_requests(traffic, _REGISTER) if sends_wrong_tokens else []
-    return _StepContext(traffic, registrar, keys, sends_wrong_tokens, requests)
+    unsent_requests = unauthorized_requests(traffic, _REGISTER) if sends_wrong_tokens else []
+    return _StepContext(traffic, registrar, keys, sends_wrong_tokens, unsent_requests)
 
 
 # -- the steps ----------------------------------------------------------------------------------------------------
@@ -253,15 +253,15 @@ def _send_other_schemes(context: _StepContext) -> None:
     if registrar.may_delete_keys and is_selected:
         schemes = permitted_credential_forms(registrar.profile, among=OTHER_SCHEMES)
         requests = [UnauthorizedRequest(scheme.name) for scheme in schemes]
-        attempts = _with_synthetic_keys(registrar, Registering.OTHER_SCHEME, requests)
+        attempts = _attempts_with_synthetic_keys(registrar, Registering.OTHER_SCHEME, requests)
         _send_and_delete(registrar, attempts, beside_valid_requests=True)
 
 
 def _prepare_for_valid_registrations(context: _StepContext) -> None:
     """Delete the keys that a service registered although it refused them, and read the list of keys.
 
-    Then a request is sent to siblings: two undocumented paths that are like the documented one, with another last name.
-    The next steps show whether a service answers valid registrations in another way after such a request.
+    Then requests are sent to two undocumented paths, which are like the documented one with another name at the end.
+    The next steps show whether a service answers valid registrations in another way after such requests.
     """
     registrar = context.registrar
     registrar.clean_up()
@@ -290,28 +290,36 @@ def _send_other_name_of_random(context: _StepContext) -> None:
     RANDOM key of the profile. Elsewhere that is not done: the service might make a key whose value nobody knows.
     """
     keys = [context.registrar.synthetic_key()]
-    random_key = _own_keys_by_type(context).get("RANDOM")
+    random_key = _own_keys_by_type(context).get("RANDOM")  # None outside a sandbox
     if random_key is not None:
         keys.append(random_key)
-    attempts = [_Attempt(replace(key, type="EVP"), Registering.OTHER_NAME_OF_RANDOM) for key in keys]
+    attempts = []
+    for key in keys:
+        key_with_type_evp = replace(key, type="EVP")
+        attempts.append(_Attempt(key_with_type_evp, Registering.OTHER_NAME_OF_RANDOM))
     _send_and_delete(context.registrar, attempts)
 
 
 def _send_random_with_other_keys(context: _StepContext) -> None:
-    """Send registrations of the type RANDOM with a made-up (synthetic) key in the body, with null, and without a key.
+    """Send four registrations of the type RANDOM whose body is unusual.
 
-    In the last one nothing but the type is left.
+    In the body, pixKey is a made-up (synthetic) key; it is null; it is left out; or all members except the type are
+    left out.
 
-    The interface document does not show what a service does with such a body. It may refuse the request, register this
-    key, or make another one; but it must not fail. The registrations are sent on a sandbox alone, because a new key in
-    the list counts as a key of the run there.
+    The interface document does not show what a service does with such a body. It may refuse the request, register the
+    key in the body, or make another key; but it must not fail. The registrations are sent on a sandbox alone, because
+    a new key in the list counts as a key of the run there.
     """
     registrar = context.registrar
     if not registrar.profile.is_sandbox or "RANDOM" not in _own_keys_by_type(context):
         return
-    with_a_key = {**registration_body(registrar.synthetic_key(), registrar.account), "pixKeyType": "RANDOM"}
-    without_a_key = {name: value for name, value in with_a_key.items() if name != "pixKey"}
-    bodies = [with_a_key, {**with_a_key, "pixKey": None}, without_a_key, {"pixKeyType": "RANDOM"}]
+    account = registrar.account
+    bodies: list[dict[str, Any]] = [
+        {"account": account, "pixKeyType": "RANDOM", "pixKey": registrar.synthetic_key().key},
+        {"account": account, "pixKeyType": "RANDOM", "pixKey": None},
+        {"account": account, "pixKeyType": "RANDOM"},
+        {"pixKeyType": "RANDOM"},
+    ]
     for body in bodies:  # one after the other, because an account may have one RANDOM key only
         if registrar.keys.has_random_key_of_unknown_value():  # nobody could delete another one, either
             return
@@ -333,8 +341,9 @@ def _send_undocumented_types(context: _StepContext) -> None:
     # a key, and lets the run delete it.
     may_send_empty_keys = "RANDOM" in own_keys
     attempts = []
+    run_may_find_new_key_in_list = registrar.keys.new_listed_key_is_of_run
     for undocumented in undocumented_types(with_empty_keys=may_send_empty_keys, seed=context.traffic.seed):
-        if undocumented.may_make_a_key and not registrar.keys.new_listed_key_is_of_run:
+        if undocumented.may_make_a_key and not run_may_find_new_key_in_list:
             continue
         key = own_keys.get(undocumented.type_of_its_key) or registrar.synthetic_key()
         body = {**registration_body(key, registrar.account), "pixKeyType": undocumented.name}
@@ -363,10 +372,11 @@ def _send_without_a_type(context: _StepContext) -> None:
     """
     registrar = context.registrar
     for exchange in registrations_for(registrar.log, Registering.UNDOCUMENTED_TYPE):
-        type_is_empty = body_sent(exchange)["pixKeyType"] in EMPTY
+        body = body_sent(exchange)
+        type_is_empty = body["pixKeyType"] in EMPTY  # "" or null
         if type_is_empty and registered(exchange):
-            body = {name: value for name, value in body_sent(exchange).items() if name != "pixKeyType"}
-            _send_and_delete(registrar, [_Attempt(body, Registering.WITHOUT_A_TYPE)])
+            body_without_type = {name: value for name, value in body.items() if name != "pixKeyType"}
+            _send_and_delete(registrar, [_Attempt(body_without_type, Registering.WITHOUT_A_TYPE)])
             return
 
 
@@ -397,8 +407,10 @@ def _send_remaining_wrong_tokens(context: _StepContext) -> None:
     purpose = Registering.WITHOUT_A_TOKEN
     usual_requests = [request for request in context.unsent_requests if not request.spelling]
     unusual_requests = [request for request in context.unsent_requests if request.spelling]
-    _send_and_delete(registrar, _with_synthetic_keys(registrar, purpose, usual_requests), beside_valid_requests=True)
-    _send_and_delete(registrar, _with_synthetic_keys(registrar, purpose, unusual_requests))
+    usual_attempts = _attempts_with_synthetic_keys(registrar, purpose, usual_requests)
+    unusual_attempts = _attempts_with_synthetic_keys(registrar, purpose, unusual_requests)
+    _send_and_delete(registrar, usual_attempts, beside_valid_requests=True)
+    _send_and_delete(registrar, unusual_attempts)
 
 
 def _send_other_spellings(context: _StepContext) -> None:
@@ -412,8 +424,10 @@ def _send_other_spellings(context: _StepContext) -> None:
     registrar = context.registrar
     if not registrar.may_delete_keys:
         return
-    attempts = [_Attempt(replace(registrar.synthetic_key(), type="email"), Registering.LOWER_CASE)]
-    if registrar.keys.new_listed_key_is_of_run:
+    key_in_lower_case = replace(registrar.synthetic_key(), type="email")
+    attempts = [_Attempt(key_in_lower_case, Registering.LOWER_CASE)]
+    run_may_find_new_key_in_list = registrar.keys.new_listed_key_is_of_run
+    if run_may_find_new_key_in_list:
         for number in ("1", "2"):
             key = replace(registrar.synthetic_key(), type=number)
             attempts.append(_Attempt(key, Registering.NUMERIC))
@@ -446,7 +460,8 @@ def _register_until_enough(context: _StepContext) -> None:
     registrar = context.registrar
     if not registrar.may_delete_keys:
         return
-    # Requests that are sent right before a registration, because a service at fault may answer it wrongly then.
+    # Functions that send a request right before a registration, because a service at fault may answer wrongly then:
+    # those before a registration that is sent alone, and those before one that is sent in parallel with others.
     requests_before_single, requests_before_parallel = requests_before_registrations(context.traffic)
     bodies = _bodies_to_send_again(registrar)
     random_registrations: list[Exchange] = []  # their keys are not deleted yet
@@ -457,7 +472,8 @@ def _register_until_enough(context: _StepContext) -> None:
             most_random = _MOST_RANDOM_KEYS - len(random_registrations)
             bodies = _with_several_random_keys(registrar.log, bodies, most_random)
         answers = _register_round(registrar, bodies, requests_before_single, requests_before_parallel)
-        registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
+        registrations_of_other_types = [answer for answer in answers if type_sent(answer) != "RANDOM"]
+        registrar.delete_keys_of(registrations_of_other_types)
         random_registrations += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_for_its_content(answer)}
         bodies = _bodies_for_next_round(registrar.log, bodies, refused_types)
@@ -474,8 +490,9 @@ def _register_round(
 ) -> list[Exchange]:
     """Send one round of registrations, most of them right after another request. Returns their exchanges.
 
-    The other request is a read, or a request that is refused. The answer of a service at fault may depend on it. The
-    two lists have functions that send such requests; each function is called once, and removed from its list:
+    A round is one registration for each of these bodies. The other request is a read, or a request that is refused. The
+    answer of a service at fault may depend on it. The two lists have functions that send such requests; each function
+    is called once, and removed from its list:
 
     - While the first list is not empty, each registration is sent alone, right after one of these requests. A fault may
       show whichever connection carried the request before.
@@ -486,22 +503,22 @@ def _register_round(
     answers = []
     for body in bodies[:count_of_single]:
         send_request_before = requests_before_single.pop(0)
-        answers.append(_send_in_order(send_request_before, partial(registrar.register, body, Registering.ONCE_MORE)))
+        send_request_before()
+        answers.append(registrar.register(body, Registering.ONCE_MORE))
     parallel_sends: list[Send] = []
     for body in bodies[count_of_single:]:
         send = partial(registrar.register, body, Registering.ONCE_MORE)
         if requests_before_parallel:
-            send = partial(_send_in_order, requests_before_parallel.pop(0), send)
+            send_request_before = requests_before_parallel.pop(0)
+            send = partial(_send_one_after_the_other, send_request_before, send)
         parallel_sends.append(send)
     return answers + registrar.together.send_all(parallel_sends)
 
 
-def _send_in_order(*sends: Send) -> Exchange:
-    """Send requests one after the other, over one connection if it stays open, and return the last exchange."""
-    *earlier_sends, last_send = sends
-    for send in earlier_sends:
-        send()
-    return last_send()
+def _send_one_after_the_other(send_first: Send, send_second: Send) -> Exchange:
+    """Send two requests, over one connection if it stays open. Returns the exchange of the second one."""
+    send_first()
+    return send_second()
 
 
 def _with_several_random_keys(log: Log, bodies: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
@@ -513,9 +530,10 @@ def _with_several_random_keys(log: Log, bodies: Sequence[dict[str, Any]], most: 
     """
     bodies_of_round: list[dict[str, Any]] = []
     for body in bodies:
-        is_random = body["pixKeyType"] == "RANDOM"
-        times = min(_count_of_missing_answers(log, body), most) if is_random else 1
-        bodies_of_round += [body] * times
+        times = 1
+        if body["pixKeyType"] == "RANDOM":
+            times = min(_count_of_missing_answers(log, body), most)
+        bodies_of_round += [body] * times  # a list in which the body is there so many times
     return bodies_of_round
 
 
@@ -537,13 +555,14 @@ def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
     The service accepted it, and its key is deleted by now. Outside a sandbox its key must be made up (synthetic),
     because other keys belong to somebody.
     """
-    bodies: dict[str, dict[str, Any]] = {}
-    for answer in filter(registered, registrations_of_free_keys(registrar.log)):
-        body = body_sent(answer)
-        is_permitted = registrar.profile.is_sandbox or key_sent(answer).startswith(SYNTHETIC_PREFIX)
-        if is_permitted and registrar.is_deleted(answer) and _needs_more_answers(registrar.log, body):
-            bodies.setdefault(body["pixKeyType"], body)
-    return list(bodies.values())
+    body_of_type: dict[str, dict[str, Any]] = {}
+    for registration in registrations_of_free_keys(registrar.log):
+        body = body_sent(registration)
+        is_permitted = registrar.profile.is_sandbox or key_sent(registration).startswith(SYNTHETIC_PREFIX)
+        was_accepted_and_deleted = registered(registration) and registrar.is_deleted(registration)
+        if is_permitted and was_accepted_and_deleted and _needs_more_answers(registrar.log, body):
+            body_of_type.setdefault(body["pixKeyType"], body)  # of several keys of a type, the first one
+    return list(body_of_type.values())
 
 
 def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Container[str] = ()) -> bool:
@@ -663,12 +682,12 @@ _STEPS: tuple[Callable[[_StepContext], None], ...] = (
 # -- registrations that must be refused, or may be refused --------------------------------------------------------
 
 
-def _with_synthetic_keys(
+def _attempts_with_synthetic_keys(
     registrar: Registrar, purpose: Registering, requests: list[UnauthorizedRequest]
 ) -> list[_Attempt]:
     """For each of these requests without the valid token, a registration of a made-up (synthetic) key.
 
-    They are not sent yet.
+    The registrations are not sent yet (`_Attempt`).
     """
     return [_Attempt(registrar.synthetic_key(), purpose, request.credential, request.spelling) for request in requests]
 
@@ -684,10 +703,17 @@ def _send_and_delete(
     Before the deletion, lists of keys are read after the purposes in LISTS_ARE_READ_AFTER, for example after a
     registration with an undocumented type. They show whether the service registered the key.
     """
-    sends: list[Send] = []
+    sends: list[Send] = []  # functions that send one registration each
     for attempt in attempts:
-        register = partial(registrar.register, attempt.key_or_body, attempt.purpose, valid=False)
-        sends.append(partial(register, credential=attempt.credential, spelling=attempt.spelling))
+        send = partial(
+            registrar.register,
+            attempt.key_or_body,
+            attempt.purpose,
+            valid=False,
+            credential=attempt.credential,
+            spelling=attempt.spelling,
+        )
+        sends.append(send)
     if beside_valid_requests:
         answers = registrar.together.send_each_with_a_companion(_REGISTER, *sends)
     else:
@@ -764,9 +790,9 @@ def _register_and_delete_in_parallel(registrar: Registrar, keys: list[PixKey]) -
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True, purpose=purpose)
         sends = [*together.pair_at_same_moment(read, sends[0]), *sends[1:]]
     together.send_all(sends)
-    answers = registrar.log.of(_REGISTER, Registering.SIMULTANEOUS)
-    _read_lists_after_granted(registrar, answers)
-    registrar.delete_keys_of(answers)
+    registrations = registrar.log.of(_REGISTER, Registering.SIMULTANEOUS)
+    _read_lists_after_granted(registrar, registrations)
+    registrar.delete_keys_of(registrations)
 
 
 def _register_random(registrar: Registrar, key: PixKey) -> Text:
@@ -827,8 +853,10 @@ def _read_lists_after_granted(registrar: Registrar, registrations: list[Exchange
     A key that both lists lack may be lost. That is known only if an earlier list showed another registered key, so
     that lists of this service show such keys.
     """
-    granted = [exchange.number for exchange in registrations if registered(exchange)]
+    numbers_of_granted = [exchange.number for exchange in registrations if registered(exchange)]
+    if not numbers_of_granted:
+        return
     lists = KeyLists(registrar.log, registrar.profile)
-    if granted and lists.have_shown_an_accepted_key(before=min(granted)):
+    if lists.have_shown_an_accepted_key(before=min(numbers_of_granted)):
         registrar.read_key_list()
         registrar.read_key_list()
