@@ -174,24 +174,34 @@ def send_everything(
     `reproduction` judges answers, and knows which deviations appeared a second time when the request was repeated.
     """
     items_in_scope = permitted_tests(items, profile)
-    ids_of_scenarios = requirement_ids_of(items_in_scope, "traffic")
-    traffic = Traffic(client, profile, selection_of(ids_of_scenarios, profile), reproduction, seed)
+    ids_of_requirements = requirement_ids_of(items_in_scope, "traffic")
+    traffic = Traffic(client, profile, selection_of(ids_of_requirements, profile), reproduction, seed)
     # Each operation that may prepare a transfer of money gets its share of limits.transfers.
     _divide_transfers_among_operations(traffic)
     # The generated traffic leaves out the invalid requests that the scenario `send_invalid` sends to these operations.
     operations_of_send_invalid = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, operations_of_send_invalid)
-    sequences = None
-    has_tests_of_sequences = any(uses_fixture(item, "sequences") for item in items_in_scope)
-    if profile.accounts and has_tests_of_sequences:
-        # A sequence may send every request that a selected test needs, also one that only tests of `traffic` judge.
-        selection = selection_of(requirement_ids_of(items_in_scope, "traffic", "sequences"), profile)
-        sequences = DrawnSequences(client, profile, selection, reproduction)
+    sequences = _sequences_for(items_in_scope, client, profile, reproduction)
     run_traffic = RunTraffic(traffic, generation, sequences)
     _start_to_draw(run_traffic, config, seed, items_in_scope)
     _send_in_phases(run_traffic)
     _note_operations_that_locked_the_run_out(traffic)
     return run_traffic
+
+
+def _sequences_for(
+    items: Sequence[pytest.Item], client: Client, profile: Profile, reproduction: Reproduction
+) -> DrawnSequences | None:
+    """What draws and sends the sequences of operations. None if no test (`items`) judges sequences.
+
+    Also None if the profile has no account, because the operations of a sequence need one.
+    """
+    has_tests_of_sequences = any(uses_fixture(item, "sequences") for item in items)
+    if not profile.accounts or not has_tests_of_sequences:
+        return None
+    # A sequence may send every request that a selected test needs, also one that only tests of `traffic` judge.
+    ids_of_requirements = requirement_ids_of(items, "traffic", "sequences")
+    return DrawnSequences(client, profile, selection_of(ids_of_requirements, profile), reproduction)
 
 
 def _start_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
@@ -227,7 +237,8 @@ def _divide_transfers_among_operations(traffic: Traffic) -> None:
 def _send_in_phases(run_traffic: RunTraffic) -> None:
     """Send all requests of a run, phase after phase. Each phase ends before the next one begins.
 
-    Each constant in capital letters is a tuple of scenarios, which are functions that send requests.
+    Each constant in capital letters is a tuple of scenarios, which are functions that send requests. `sender_of` makes
+    one function of them, and `traffic.send` calls it. `traffic.send` calls several functions at the same time.
     """
     traffic = run_traffic.traffic
     generation = run_traffic.generation
@@ -262,7 +273,9 @@ def _note_operations_that_locked_the_run_out(traffic: Traffic) -> None:
     Such a service also refuses the valid token. The line names the wrong credentials that were tried before.
     """
     door = traffic.client.door  # sends every request, and collects lines for the report
-    for operation in filter(door.backoff.has_locked_out_caller, OPERATIONS_WITH_DOCUMENTED_TOKEN):
+    for operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:
+        if not door.backoff.has_locked_out_caller(operation):
+            continue
         exchanges = traffic.log.sent_by_scenarios(operation)
         without_valid_token = [exchange for exchange in exchanges if exchange.credential != VALID]
         credentials = credentials_in_words(without_valid_token)
@@ -274,8 +287,10 @@ def _note_operations_that_locked_the_run_out(traffic: Traffic) -> None:
 
 _ERASE_LINE = "\r\x1b[K"
 """Carriage return, and a line without text (ECMA-48, EL)."""
-_SHOWN_IN_PLACE_S, _SHOWN_IN_A_LOG_S = 0.25, 15
-"""Seconds between two lines of progress: on a terminal, instead of the line before; elsewhere below it."""
+_INTERVAL_ON_A_TERMINAL_S = 0.25
+"""Seconds until the next line of progress replaces the line before."""
+_INTERVAL_IN_A_FILE_S = 15
+"""Seconds until the next line of progress is written below the line before, so that the file stays short."""
 
 
 def check_target(session: Session) -> None:
@@ -321,20 +336,23 @@ def _progress_printed(file: TextIO, progress: Callable[[], str]) -> Iterator[Non
     removed at the end. In a file, such as the log of a CI, each line is written below the line before, and less often.
     """
     replaces_line = file.isatty() and os.environ.get("TERM", "dumb") != "dumb"  # a dumb terminal cannot erase a line
-    interval_s = _SHOWN_IN_PLACE_S if replaces_line else _SHOWN_IN_A_LOG_S
-    stopped = threading.Event()
+    interval_s = _INTERVAL_ON_A_TERMINAL_S if replaces_line else _INTERVAL_IN_A_FILE_S
+    body_has_ended = threading.Event()
 
-    def print_until_stopped() -> None:
+    def print_until_body_has_ended() -> None:
         """Print the progress after each interval, until the body of `with` has ended."""
-        while not stopped.wait(interval_s):
-            _print(file, f"{_ERASE_LINE}{progress()}" if replaces_line else f"{progress()}\n")
+        while not body_has_ended.wait(interval_s):  # False if the interval has passed, and the body still runs
+            if replaces_line:
+                _print(file, f"{_ERASE_LINE}{progress()}")
+            else:
+                _print(file, f"{progress()}\n")
 
-    thread = threading.Thread(target=print_until_stopped, daemon=True)
+    thread = threading.Thread(target=print_until_body_has_ended, daemon=True)
     thread.start()
     try:
         yield
     finally:
-        stopped.set()
+        body_has_ended.set()
         thread.join()
         if replaces_line:
             _print(file, _ERASE_LINE)

@@ -66,6 +66,8 @@ class Together:
     def send_all(self, sends: Sequence[Callable[[], T]], *, go_first: bool = False) -> list[T]:
         """Call these functions at the same time, and return their results in order. Each sends one request or several.
 
+        If the run may send only one request at a time, they are called one after the other.
+
         An answer is doubtful if the other requests may be its reason, such as a dropped connection. A request with a
         doubtful answer is sent once more, alone, when all functions have returned. If a result is the exchange of such
         a request, its second exchange is returned in the place of the first one.
@@ -74,32 +76,35 @@ class Together:
         that send several requests, of which each waits for the answer to the one before.
         """
         if not self.may_send_several:
-            return list(map(_call, sends))
+            return [_call(send) for send in sends]
         exchanges = _ExchangesOfThreads(self._door, goes_first=go_first)
-        call_and_collect = exchanges.call_and_collect
         # Twice as many threads as requests that may be under way, because some threads wait: for the other request of
         # a pair that is sent at the same moment, or until the door permits one more request.
-        threads = min(len(sends), 2 * self._door.backoff.most_at_start)
-        if threads < 2:
-            results = list(map(call_and_collect, sends))
+        count_of_threads = min(len(sends), 2 * self._door.backoff.most_at_start)
+        if count_of_threads < 2:
+            results = [exchanges.call_and_collect(send) for send in sends]
         else:
-            with ThreadPoolExecutor(threads, "pix-together") as pool:
-                results = list(pool.map(call_and_collect, sends))
+            with ThreadPoolExecutor(count_of_threads, "pix-together") as pool:
+                results = list(pool.map(exchanges.call_and_collect, sends))
         self._send_doubtful_again(exchanges.in_order())
         return self._with_later_answers(results)
 
     def send_side_by_side(self, functions: Sequence[Callable[[], object]]) -> None:
-        """Call these functions at the same time. Each sends many requests in an order of its own."""
+        """Call these functions at the same time, and wait until all have returned. Each sends many requests in order.
+
+        If a function raises an error, this method raises the same error.
+        """
         with ThreadPoolExecutor(len(functions), "pix-side-by-side") as pool:
-            for _ in pool.map(_call, functions):  # the loop raises the error of a function that failed
-                continue
+            running = [pool.submit(function) for function in functions]
+            for future in running:
+                future.result()  # waits for the function, and raises its error if it failed
 
     def _with_later_answers(self, results: Iterable[T]) -> list[T]:
         """The results, in which each exchange that was sent again is replaced by its later exchange.
 
         Results that are no exchanges, and exchanges that were not sent again, stay as they are.
         """
-        superseded = numbers_superseded(self._door.exchanges)  # numbers of exchanges that were sent again
+        superseded = numbers_superseded(self._door.exchanges)  # of exchanges whose later exchange counts instead
         with_later_answers: list[Any] = []
         for result in results:
             later_exchange = None
@@ -116,7 +121,9 @@ class Together:
         """
         mixed: list[Send] = []
         for one_of_each_list in zip_longest(*lists):
-            mixed += filter(None, one_of_each_list)  # None fills up a list that is shorter than the longest
+            for send in one_of_each_list:
+                if send is not None:  # `zip_longest` gives None for a list that has no more requests
+                    mixed.append(send)
         self.send_all(mixed)
 
     def pair_at_same_moment(self, *sends: Send) -> list[Send]:
@@ -133,8 +140,8 @@ class Together:
         A companion is another request that only has to be under way meanwhile. The request itself is sent in the thread
         of the caller: if it names a real transaction code, this thread holds the lock that is needed to send the code.
 
-        If the answer is doubtful (refused or deviating), the other request may be the cause. Then the request is sent
-        again, alone, and that exchange is returned. An execution is never sent again.
+        If the answer is doubtful, such as a refusal or a lost connection, the other request may be the reason. Then the
+        request is sent again, alone, and that exchange is returned. The execution of a real code is never sent again.
         """
         exchanges = _ExchangesOfThreads(self._door)
         send_in_this_thread, send_in_the_pool = self.pair_at_same_moment(send, send_companion)
@@ -158,10 +165,11 @@ class Together:
         pairs_at_once = max(1, self._door.backoff.most_at_start // 2)
         answers: list[Exchange] = []
         for first in range(0, len(sends), pairs_at_once):
-            requests_and_companions: list[Send] = []
+            requests_and_companions: list[Send] = []  # in turn: a request, its companion, the next request
             for send in sends[first : first + pairs_at_once]:
                 requests_and_companions += self._with_companion(operation, send)
-            answers += self.send_all(requests_and_companions)[::2]  # every second answer is that of a companion
+            answers_of_pairs = self.send_all(requests_and_companions)
+            answers += answers_of_pairs[::2]  # without the answers to the companions
         return answers
 
     def _with_companion(self, operation: str, send: Send) -> list[Send]:
@@ -205,7 +213,7 @@ class Together:
         A request is doubtful if the other requests of the batch may be the reason for its answer. Of doubtful requests
         of one kind (the same operation, refused in the same way) only the first few are sent again.
         """
-        superseded = numbers_superseded(batch)  # the door itself has sent these again, for example after a 429
+        superseded = numbers_superseded(batch)  # exchanges that the door itself has sent again, such as after a 429
         times_by_kind = Counter[Hashable]()
         for exchange in batch:
             kind = _kind_of_doubt(exchange)
@@ -222,7 +230,8 @@ class Together:
         A robustness requirement, such as "no server error", is broken only by a deviation that shows twice. A deviation
         of a successful answer counts in any case, and its message says whether it also shows if the request is alone.
 
-        Only the requests since the last call are examined. If many show the same deviation, the first few are sent.
+        Only the requests since the last call are examined. Of many with the same deviation, only the first few are sent
+        again.
         The method is called when no other request is under way.
         """
         not_examined = self._door.exchanges[self._count_examined :]
@@ -231,9 +240,9 @@ class Together:
             if exchange.number in numbers_of_second_answers:  # a request is sent again only once
                 continue
             kinds = set(_kinds_of_deviations(exchange))
-            self._times_by_kind.update(kinds)
-            is_among_the_first = any(self._times_by_kind[kind] <= _MOST_SENT_AGAIN for kind in kinds)
-            if is_among_the_first and exchange.number not in self._door.sent_again:
+            self._times_by_kind.update(kinds)  # counts each kind once more
+            has_a_kind_seen_seldom = any(self._times_by_kind[kind] <= _MOST_SENT_AGAIN for kind in kinds)
+            if has_a_kind_seen_seldom and exchange.number not in self._door.sent_again:
                 self._door.send_again(exchange)
         self._count_examined = len(self._door.exchanges)
 
@@ -285,17 +294,16 @@ def _kind_of_doubt(exchange: Exchange) -> Hashable | None:
     """
     if exchange.was_alone or is_judged_as_success(exchange):
         return None
-    outcome = refusal_or_failure(exchange)
+    outcome = refusal_or_failure(exchange)  # None for an answer that neither refuses nor fails
     is_lost = exchange.response is None
-    is_valid_request_refused = exchange.expects_success
     is_valid_token_refused = exchange.credential == VALID and not exchange.valid and outcome in ABOUT_THE_CALLER
-    is_doubtful = is_lost or is_valid_request_refused or is_valid_token_refused
+    is_doubtful = is_lost or exchange.expects_success or is_valid_token_refused
     if outcome and is_doubtful:
         # `generator` names what generated the request. It is empty for any other request.
         return exchange.operation, outcome, exchange.generator or exchange.number
     # Otherwise the kind is the first deviation, such as ("getBalance.serverError", "server-error").
     deviations_from_robustness = _deviations(exchange, robustness_of(exchange.operation))
-    return next(deviations_from_robustness, None)
+    return next(deviations_from_robustness, None)  # None if there is no deviation
 
 
 def _kinds_of_deviations(exchange: Exchange) -> Iterator[Hashable]:

@@ -122,7 +122,8 @@ class Registrar:
         The key record (a file with the keys that earlier runs left) says which run registered it. If somebody else did,
         or if the profile does not permit its deletion, the key stays as it is, and False is returned.
         """
-        if not self.keys.was_there_before(key.key):
+        was_registered_before_run = self.keys.was_there_before(key.key)
+        if not was_registered_before_run:
             return True
         if not self.may_delete_keys:
             return False
@@ -163,7 +164,9 @@ class Registrar:
         The service may register it nevertheless. If the run may delete keys, it is a new key each time. Otherwise it is
         the same each time, so that at most one such key stays at the account.
         """
-        return _new_synthetic_key() if self.may_delete_keys else self._own_synthetic_key
+        if self.may_delete_keys:
+            return _new_synthetic_key()
+        return self._own_synthetic_key
 
     # -- registrations and deletions --------------------------------------------------------------------------
 
@@ -182,7 +185,9 @@ class Registrar:
         run the lists of keys are read.
         """
         self._read_lists_once()
-        body = registration_body(key_or_body, self.account) if isinstance(key_or_body, PixKey) else key_or_body
+        body = key_or_body
+        if isinstance(key_or_body, PixKey):
+            body = registration_body(key_or_body, self.account)
         request = {"json": body, "valid": valid, "purpose": purpose, **options}  # options may replace the body
         return self.client.send("registerPixKey", self.account, **request)
 
@@ -201,12 +206,12 @@ class Registrar:
     def delete_key_of(self, registration: Exchange) -> bool:
         """Delete the key of a registration right away, if the service registered it and the run may delete it.
 
-        If the service may have made the key, its value is looked for first. Returns True if the key is not registered
-        now: the registration was refused, or the key is deleted.
+        If the service may have made the key, its value is looked for first, because a deletion has to name the key.
+        Returns True if the registration was refused, or if the key does not exist now (`is_deleted`).
         """
         if not registered(registration):
             return True
-        key = self.keys.key_of(registration)
+        key = self.keys.key_of(registration)  # the key, and what became of it; None if the request names none
         if key and key.state is KeyState.REGISTERED and self.may_delete_keys:
             # A service makes the key for RANDOM, and perhaps for an undocumented type, which is "" in `RunKey.type`. It
             # does not make a key of the profile, which has a value.
@@ -227,7 +232,8 @@ class Registrar:
 
     def delete_keys_of(self, registrations: Sequence[Exchange]) -> None:
         """Delete the keys of these registrations right away, with several requests at the same time."""
-        self.together.send_all([partial(self.delete_key_of, registration) for registration in registrations])
+        deletions = [partial(self.delete_key_of, registration) for registration in registrations]
+        self.together.send_all(deletions)
 
     def _delete_if_permitted(self, key: RunKey) -> None:
         """Send the deletion of a key of this run, if its value is known and the run may delete it.
@@ -313,7 +319,8 @@ class Registrar:
                 keys.append(key)
         deleted_together = [key for key in keys if self._may_be_deleted_in_parallel(key)]
         deleted_alone = [key for key in keys if not self._may_be_deleted_in_parallel(key)]
-        self.together.send_all([partial(self._delete_if_permitted, key) for key in deleted_together])
+        deletions = [partial(self._delete_if_permitted, key) for key in deleted_together]
+        self.together.send_all(deletions)
         for key in deleted_alone:
             self._delete_if_permitted(key)
         return bool(keys)
@@ -337,7 +344,7 @@ class Registrar:
         return not self.profile.is_sandbox and self.keys.has_random_key_of_unknown_value()
 
     def _learn_value_that_was_made(self, key: RunKey, registration: Exchange) -> None:
-        """Find the value of a key that the service made, so that the key can be deleted.
+        """Find the value of a key that the service made, so that the key can be deleted. `keys` keeps the value.
 
         The value is in the answer to the registration; or else, if the answer has none or a masked one, in a list of
         keys. It is taken from the answer only if it is certainly a new key, because a service may return an old one.
@@ -352,17 +359,26 @@ class Registrar:
             self.keys.learn_value(key, value)
 
     def _was_replaced(self, key: RunKey, registration: Exchange, listing: Listing) -> bool:
-        """True if the service made a new key instead of registering the key in the request: a list shows a new key.
+        """True if the service made a new key instead of registering the key in the request.
 
-        If the list shows the key of the request, or a masked text that may be this key, it was not replaced. After most
-        types only the keys at `key_at` count, the place that the profile names. EVP is the Central Bank's name for
-        RANDOM, so the service has probably made a key. Then any new text in the list may be this key, also without
-        `key_at`.
+        That is so if a list, read after the registration, shows a new key, and does not show the key of the request,
+        nor a masked text that may be it, such as "a***@example.com".
+
+        After most types a text in the list counts as a key only if it is at `key_at`, the place that the profile names.
+        After EVP, the Central Bank's name for RANDOM, the service has probably made a key. So any text counts then.
         """
-        if not key.value or listing.shows(key.value) or listing.may_show_masked(key.value, self.keys.list_before_run):
+        if not key.value:  # the request names no key
             return False
-        texts = listing.texts if type_sent(registration) == "EVP" else listing.keys
-        return any(self.keys.lists.may_be_random_key_made_since(text, registration.number) for text in texts)
+        is_listed = listing.shows(key.value)
+        is_perhaps_listed_masked = listing.may_show_masked(key.value, self.keys.list_before_run)
+        if is_listed or is_perhaps_listed_masked:
+            return False
+        listed_texts = listing.texts if type_sent(registration) == "EVP" else listing.keys
+        for text in listed_texts:
+            is_new = self.keys.lists.may_be_random_key_made_since(text, registration.number)
+            if is_new:
+                return True
+        return False
 
     def _is_certainly_new(self, value: str, number: int, listing: Listing | None) -> bool:
         """True if `value`, the key in an answer, is certainly a new key, so that the run may delete it.
@@ -370,11 +386,15 @@ class Registrar:
         It is new if no list before the exchange with this number shows it, and if `listing`, the list after that
         exchange, shows it. On a sandbox the first condition is enough, because no key there belongs to anybody.
         """
-        if not self.keys.lists.may_be_random_key_made_since(value, number) or self.keys.was_there_before(value):
+        seems_new = self.keys.lists.may_be_random_key_made_since(value, number)
+        was_registered_before_run = self.keys.was_there_before(value)
+        if not seems_new or was_registered_before_run:
             return False
-        # Without a list from before the run, the key may be an old one.
-        is_listed_now = self.keys.list_before_run is not None and listing is not None and listing.shows(value)
-        return is_listed_now or self.profile.is_sandbox
+        if self.profile.is_sandbox:
+            return True
+        if self.keys.list_before_run is None or listing is None:  # without both lists, the key may be an old one
+            return False
+        return listing.shows(value)
 
     def _learn_values_from_list(self) -> None:
         """Find the values of the keys that the service made: they are the new keys in the last list.
@@ -386,10 +406,11 @@ class Registrar:
         if not self.keys.new_listed_key_is_of_run:
             return
         unlisted_keys = self._unlisted_keys()
-        numbers: list[int] = []
+        numbers: list[int] = []  # of the exchanges that registered these keys
         for key in unlisted_keys:
             numbers += key.exchanges
-        new_values = self._values_made_since(min(numbers, default=0))
+        first_registration = min(numbers, default=0)
+        new_values = self._values_made_since(first_registration)
         if self.keys.list_before_run and len(new_values) == len(unlisted_keys):
             # It does not matter which value belongs to which key, because all of these keys are deleted.
             for key, value in zip(unlisted_keys, new_values, strict=True):
@@ -418,8 +439,13 @@ class Registrar:
         names.
         """
         listed_keys = self.last_list.keys if self.last_list else frozenset()
-        unknown_keys = listed_keys - self.keys.values_perhaps_registered
-        return sorted(key for key in unknown_keys if self.keys.lists.may_be_random_key_made_since(key, number))
+        keys_that_no_request_named = listed_keys - self.keys.values_perhaps_registered
+        new_keys = []
+        for key in sorted(keys_that_no_request_named):
+            is_new = self.keys.lists.may_be_random_key_made_since(key, number)
+            if is_new:
+                new_keys.append(key)
+        return new_keys
 
     # -- the list ---------------------------------------------------------------------------------------------
 
@@ -444,7 +470,8 @@ class Registrar:
 
         A key that is listed before the run belongs to the owner of the account, so the run does not touch it.
         """
-        if self.keys.lists.run_may_have_changed_keys:
+        were_read_already = self.keys.lists.run_may_have_changed_keys
+        if were_read_already:
             return
         self.read_key_list()
         if self.may_read_list:
@@ -456,7 +483,7 @@ class Registrar:
 def _key_in_answer(registration: Exchange) -> str:
     """The key in the answer to a registration: the text in the field `Key` of its result.
 
-    Empty if there is none, or if it is null, which the interface document shows for a RANDOM key.
+    Empty if the field is missing or null. The interface document shows null for a RANDOM key.
     """
     data = data_of(registration.response) or {}
     key = value_named(data, "Key")  # also if the answer misspells the name, such as `key`
