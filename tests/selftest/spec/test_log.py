@@ -140,24 +140,35 @@ def test_a_refusal_that_says_done_was_executed_if_nobody_can_have_sent_the_code_
 
 @pytest.mark.parametrize(
     ("origin_of_executed_code", "is_perhaps_spent"),
-    [(Execution.SUPPLIED, True), (Execution.PREPARED, False)],
-    ids=["both codes are of the profile", "the executed code was prepared by the run"],
+    [
+        (Execution.SUPPLIED, True),
+        (Execution.PREPARED, False),
+        (Execution.PREPARED_WITH_EXTRA_PARTS, False),
+    ],
+    ids=[
+        "both codes are of the profile",
+        "the executed code was prepared by the run",
+        "the executed code was prepared by the run and sent with extra parts",
+    ],
 )
 def test_a_wrong_token_perhaps_spent_a_code_if_another_code_of_the_profile_was_executed(
     origin_of_executed_code, is_perhaps_spent
 ):
-    """TX-2 is sent with a wrong token, and then its execution with the valid one is refused (exchange 3).
+    """TX-2 is sent with a wrong token, and then its execution with the valid one is refused (exchange 4).
 
     Perhaps the service spent TX-2 on the wrong token. TX-1, which was not sent with a wrong token, was executed. If
     both are codes of the profile (the settings of the run), then such codes work, and TX-2 was perhaps spent. If the
     run prepared TX-1 itself, TX-2 may just have expired.
     """
     log = log_of_executions(
-        ("TX-1", 200, origin_of_executed_code), ("TX-2", 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-2", 404, Execution.SUPPLIED)
-    )  # fmt: skip
+        ("TX-0", 400, Execution.PREPARED),  # refused without a wrong token before, and in another way than TX-2
+        ("TX-1", 200, origin_of_executed_code),
+        ("TX-2", 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION),
+        ("TX-2", 404, Execution.SUPPLIED),
+    )
 
     numbers = [exchange.number for exchange in perhaps_spent_by_wrong_tokens(log)]
-    expected_numbers = [3] if is_perhaps_spent else []
+    expected_numbers = [4] if is_perhaps_spent else []
 
     assert numbers == expected_numbers
 

@@ -70,18 +70,19 @@ def successful_executions(log: Log) -> list[Exchange]:
     extra parts are sent if the service seems to need more than is documented.
     """
     executions = [*answers_to_real_codes(log), *log.of(EXECUTE, Execution.PREPARED_WITH_EXTRA_PARTS)]
-    return list(filter(succeeded, executions))
+    return [execution for execution in executions if succeeded(execution)]
 
 
 def later_executions(log: Log) -> list[Exchange]:
-    """The executions of drawn sequences that succeeded, if no execution before them did; else none.
+    """The executions of drawn sequences of requests that succeeded, if no execution before them did. Else empty.
 
-    Sequences are sent later than all other executions. A service may execute nothing for a while, such as at night, and
+    Sequences are sent after most other executions. A service may execute nothing for a while, such as at night, and
     then execute again.
     """
     if successful_executions(log):
         return []
-    return list(filter(succeeded, log.valid(EXECUTE, generator=SEQUENCES)))
+    executions_of_sequences = log.valid(EXECUTE, generator=SEQUENCES)
+    return [execution for execution in executions_of_sequences if succeeded(execution)]
 
 
 def repeated_executions(log: Log) -> list[Exchange]:
@@ -113,8 +114,12 @@ def executed_and_refused(log: Log) -> list[Exchange]:
     """
     prepared = log.of(EXECUTE, Execution.PREPARED, Execution.PREPARED_WITH_EXTRA_PARTS)
     wrong_tokens = _wrong_tokens_by_code(log)
-    without_wrong_token = [execution for execution in prepared if _transaction_code_of(execution) not in wrong_tokens]
-    return list(filter(is_refused_and_done, without_wrong_token))
+    contradictory = []
+    for execution in prepared:
+        had_wrong_token = _transaction_code_of(execution) in wrong_tokens
+        if not had_wrong_token and is_refused_and_done(execution):
+            contradictory.append(execution)
+    return contradictory
 
 
 def is_refused_and_done(execution: Exchange) -> bool:
@@ -123,7 +128,9 @@ def is_refused_and_done(execution: Exchange) -> bool:
     Such an answer contradicts itself: the transfer was executed.
     """
     response = execution.response
-    return response is not None and is_refusal(response) and any(map(is_done, execution_results(response)))
+    if response is None or not is_refusal(response):
+        return False
+    return any(is_done(result) for result in execution_results(response))
 
 
 # -- codes that wrong tokens may have spent -------------------------------------------------------------------------
@@ -162,9 +169,10 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
 def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     """The executions that were refused after their codes had been sent with wrong tokens.
 
-    A refused code counts only if the service executed a comparable code: one of the same origin that was never sent
-    with a wrong token. The origin is the profile, or a preparation by the run. For example, all codes of the profile
-    may have expired. Then a refusal of one of them does not show that wrong tokens spent it.
+    A refused code counts only if the service executed a comparable code: one of the same origin and purpose that was
+    never sent with a wrong token. The origin is the profile (SUPPLIED), or a preparation by the run (PREPARED). For
+    example, all codes of the profile may have expired. Then a refusal of one of them does not show that wrong tokens
+    spent it.
 
     If all codes were sent with wrong tokens, there is nothing to compare with. Then only a conflict (409) counts,
     because it says that the code was used before.
@@ -181,11 +189,11 @@ def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     for execution in after_wrong_token:
         if refusal_or_failure(execution) in refusals_that_judge_the_code:
             refused.append(execution)
-    origins_that_succeeded = set()  # origins of codes that were executed and never sent with a wrong token
+    purposes_that_succeeded = set()  # of codes that were never sent with a wrong token
     for success in successful_executions(log):
         if _transaction_code_of(success) not in wrong_tokens:
-            origins_that_succeeded.add(_origin_of_code(success))
-    return [execution for execution in refused if _origin_of_code(execution) in origins_that_succeeded]
+            purposes_that_succeeded.add(success.purpose)
+    return [execution for execution in refused if execution.purpose in purposes_that_succeeded]
 
 
 def _wrong_tokens_by_code(log: Log) -> dict[str, set[_WrongToken]]:
@@ -210,14 +218,6 @@ def _wrong_tokens_before_a_success(log: Log) -> set[_WrongToken]:
     for success in successful_executions(log):
         harmless |= wrong_tokens.get(_transaction_code_of(success), set())
     return harmless
-
-
-def _origin_of_code(execution: Exchange) -> str:
-    """Where the code of an execution comes from: "prepared" by the run, or "supplied" by the profile.
-
-    A prepared code that was sent with extra parts, such as a body (PREPARED_WITH_EXTRA_PARTS), counts as supplied.
-    """
-    return "prepared" if execution.purpose is Execution.PREPARED else "supplied"
 
 
 def _transaction_code_of(execution: Exchange) -> str:
