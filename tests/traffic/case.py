@@ -129,16 +129,20 @@ class Case:
 
     @property
     def _characters_sent_as_they_are(self) -> str:
-        """The special characters of the path parameter that are not percent-encoded."""
+        """The special characters that are not percent-encoded in the path parameter, such as ";,:".
+
+        In a valid request there are none. In an invalid request a service may read such a character in a special way.
+        """
         if self.valid:
             return ""
-        return f"{_SAFE_IN_A_SEGMENT}%" if isinstance(self.path_parameter, EncodedText) else _SAFE_IN_A_SEGMENT
+        if isinstance(self.path_parameter, EncodedText):  # it is percent-encoded already
+            return f"{_SAFE_IN_A_SEGMENT}%"
+        return _SAFE_IN_A_SEGMENT
 
     def send(self, client: Client) -> Exchange:
         """Send the request with this client, and return its exchange: the request with its answer.
 
-        In the path of an invalid request the characters `safe` are sent as they are, because a service may read them in
-        a special way. All other special characters are percent-encoded.
+        The exchange keeps, in `unusual`, which part of the request is invalid and how, such as ("query", "long").
         """
         return client.send(
             self.operation,
@@ -272,8 +276,8 @@ def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: 
     """A copy of a JSON value, in which each text and each number is replaced by what `change` returns for it.
 
     `change` gets the old value, and the name of the member that holds it: ("a@example.com", "pixKey"). An item of an
-    array has the name of the member that holds the array. Values that name nobody stay as they are without being asked
-    about: booleans, null, the empty text, and the names of key types except RANDOM.
+    array has the name of the member that holds the array. `change` is not called for values that name nobody, which
+    stay as they are: booleans, null, the empty text, and the names of key types except RANDOM.
     """
     if isinstance(value, dict):
         return {name: _with_leaves_changed(element, change, name) for name, element in value.items()}
@@ -281,7 +285,9 @@ def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: 
         return [_with_leaves_changed(element, change, member) for element in value]
     is_text = isinstance(value, str) and value not in _TEXTS_THAT_NAME_NOBODY
     may_name_somebody = is_text or _is_json_number(value)
-    return change(value, member) if may_name_somebody else value
+    if may_name_somebody:
+        return change(value, member)
+    return value
 
 
 # -- bodies and path parameters that name nobody -----------------------------------------------------------------------
@@ -313,9 +319,11 @@ def usual_body(operation: str, profile: Profile) -> Members | None:
     if body_in_profile is not None:
         members: Members = _with_account(account, body_in_profile)
         return members
-    documented = DOCUMENTED_MEMBERS[operation]
-    payers = dict.fromkeys(_MEMBERS_NAMING_THE_PAYER & documented.keys(), account)
-    return {**documented, **payers}
+    members_from_document = dict(DOCUMENTED_MEMBERS[operation])
+    for name in _MEMBERS_NAMING_THE_PAYER:
+        if name in members_from_document:
+            members_from_document[name] = account
+    return members_from_document
 
 
 def usual_body_that_names_nobody(operation: str, profile: Profile) -> Members | None:
@@ -337,23 +345,26 @@ def usual_body_that_names_nobody(operation: str, profile: Profile) -> Members | 
 
 
 def usual_body_for_an_unknown_payee(operation: str, profile: Profile) -> Members | None:
-    """The names and values in a complete body of a transfer, like `usual_body`, but nobody is the payee.
+    """The names and values in a complete body, like `usual_body`, but the payee of a transfer is made up.
 
-    Outside a sandbox nobody has the account that pays, either.
+    Outside a sandbox the account that pays is made up, too. None if the operation has no body.
     """
     usual = usual_body(operation, profile)
     that_names_nobody = usual_body_that_names_nobody(operation, profile)
     if usual is None or that_names_nobody is None:
         return usual
-    payers = members_with_account_of_profile(operation, profile)  # empty outside a sandbox
-    return {**that_names_nobody, **{name: usual[name] for name in payers}}
+    members = dict(that_names_nobody)
+    for name in members_with_account_of_profile(operation, profile):  # no transfer has any outside a sandbox
+        members[name] = usual[name]
+    return members
 
 
 def _body_in_profile(operation: str, profile: Profile) -> Any:
     """The body that the profile has in `requests` for an operation, if it is a JSON object; else None."""
     request_body = profile.requests.get(operation)
-    is_object = request_body is not None and isinstance(request_body.json, dict)
-    return request_body.json if request_body is not None and is_object else None
+    if request_body is None or not isinstance(request_body.json, dict):
+        return None
+    return request_body.json
 
 
 def _with_account(account: str, body: Any) -> Any:
@@ -368,7 +379,9 @@ def _with_account(account: str, body: Any) -> Any:
         if not isinstance(leaf, str):
             return leaf
         has_other_placeholder = "{key}" in leaf or "{type}" in leaf
-        return f"{SYNTHETIC_PREFIX}{member}" if has_other_placeholder else leaf.replace("{account}", account)
+        if has_other_placeholder:
+            return f"{SYNTHETIC_PREFIX}{member}"
+        return leaf.replace("{account}", account)
 
     return _with_leaves_changed(body, leaf_with_account)
 
@@ -389,7 +402,9 @@ def _anonymous(body: Any) -> Any:
         if may_be_identifier:
             return 0  # no account and no key
         would_be_refused_by_the_door = member == AMOUNT and leaf <= 0
-        return _SMALLEST_AMOUNT if would_be_refused_by_the_door else leaf
+        if would_be_refused_by_the_door:
+            return _SMALLEST_AMOUNT
+        return leaf
 
     return _with_leaves_changed(body, anonymous_leaf)
 
@@ -421,7 +436,12 @@ def members_with_account_of_profile(operation: str, profile: Profile) -> list[st
     if not transfers_name_real_accounts(operation, profile):
         return []
     members = usual_body(operation, profile) or {}
-    return [name for name, value in members.items() if any(_has_account_of(profile, text) for text in texts_in(value))]
+    names = []
+    for name, value in members.items():
+        has_account = any(_has_account_of(profile, text) for text in texts_in(value))
+        if has_account:
+            names.append(name)
+    return names
 
 
 def members_with_payee_of_profile(operation: str, profile: Profile) -> list[str]:
@@ -433,8 +453,10 @@ def members_with_payee_of_profile(operation: str, profile: Profile) -> list[str]
     if not transfers_name_real_accounts(operation, profile):
         return []
     members = usual_body(operation, profile) or {}
-    no_payees = {*_MEMBERS_WITHOUT_IDENTIFIER, *members_with_account_of_profile(operation, profile)}
-    return [name for name in members if name not in no_payees]
+    # A member whose name and value are of no other kind names the payee.
+    payers = members_with_account_of_profile(operation, profile)
+    members_that_name_no_payee = {*_MEMBERS_WITHOUT_IDENTIFIER, *payers}
+    return [name for name in members if name not in members_that_name_no_payee]
 
 
 def harmless_path_parameter(operation: str, profile: Profile) -> str | None:
@@ -472,7 +494,7 @@ def harmless_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
             yield case
             continue
         is_about_keys = case.operation in ("registerPixKey", "deletePixKey")
-        leaves = []  # the texts and numbers in the body, with their paths
+        leaves: list[_Leaf] = []  # the texts, numbers and other values in the body, with their paths
         if case.body:
             leaves = list(leaves_of(_value_for_a_lenient_service(case.body)))
             if not _body_may_be_sent(case.operation, leaves, profile):
@@ -486,8 +508,8 @@ def harmless_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
 def _body_may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> bool:
     """True if a body may be sent outside a sandbox: no number in it may name somebody, and its amounts are permitted.
 
-    `leaves` are the texts and numbers in the body with their paths, such as (("to",), 12345). Texts need no check,
-    because they are made up.
+    `leaves` are the texts, numbers and other values in the body with their paths, such as (("to",), 12345). Texts need
+    no check, because they are made up.
     """
     for path, leaf in leaves:
         is_number_but_zero = _is_json_number(leaf) and leaf != 0  # zero names nobody
@@ -500,24 +522,30 @@ def _body_may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> 
 def has_permitted_amounts(operation: str, body: Any, profile: Profile) -> bool:
     """True if every amount in a body (a JSON value) is permitted: above 0 and at most the amount of the profile.
 
-    On a sandbox, a service without real money, any amount is permitted.
+    On a sandbox, a service without real money, any amount is permitted. Also if the operation prepares no transfer.
     """
-    return profile.is_sandbox or _are_permitted_amounts(operation, leaves_of(body), profile)
+    if profile.is_sandbox:
+        return True
+    return _are_permitted_amounts(operation, leaves_of(body), profile)
 
 
 def _are_permitted_amounts(operation: str, leaves: Iterable[_Leaf], profile: Profile) -> bool:
     """True if each amount in a body is above 0 and at most the amount of the profile, or if nothing can be transferred.
 
-    `leaves` are the texts and numbers in the body with their paths. A negative amount or 0 is not sent, because nobody
-    knows what a service would do with it.
+    `leaves` are the texts, numbers and other values in the body with their paths. A negative amount or 0 is not sent,
+    because nobody knows what a service would do with it.
     """
     if operation not in PREPARING_OPERATIONS:  # the operation prepares no transfer
         return True
     greatest = greatest_amount(operation, profile)
-    amounts = [leaf for path, leaf in leaves if AMOUNT in path]
-    are_numbers_permitted = all(0 < number <= greatest for number in amounts if _is_json_number(number))
-    has_true = any(leaf is True for leaf in amounts)  # a service may read true as the amount 1
-    return are_numbers_permitted and not has_true
+    for path, leaf in leaves:
+        if AMOUNT not in path:  # the leaf is no amount
+            continue
+        if leaf is True:  # a service may read true as the amount 1
+            return False
+        if _is_json_number(leaf) and not 0 < leaf <= greatest:
+            return False
+    return True
 
 
 def greatest_amount(operation: str, profile: Profile) -> float:
@@ -533,20 +561,21 @@ def greatest_amount(operation: str, profile: Profile) -> float:
 def _key_may_be_undeletable(leaves: Iterable[_Leaf]) -> bool:
     """True if a service may register a key for this body that no deletion can name afterwards.
 
-    `leaves` are the texts and numbers in the body, with their paths. A key may be too long or have control characters,
-    for instance. It may also be an array or an object, of which a service makes a text in its own way. If the body has
-    no key, the service may register an empty one.
+    `leaves` are the texts, numbers and other values in the body, with their paths. A key may be too long or have
+    control characters, for instance. It may also be an array or an object, of which a service makes a text in its own
+    way. If the body has no key, the service may register an empty one.
     """
-    texts = [(path, leaf) for path, leaf in leaves if isinstance(leaf, str)]
-    # A text that is the whole body has an empty path. A service may read it as the key.
-    keys_with_paths = [(path, text) for path, text in texts if not path or _may_name_somebody(path)]
-    if not keys_with_paths:
-        return True
-    for path, text in keys_with_paths:
-        is_inside_another_value = len(path) > 1
-        if is_inside_another_value or _UNDELETABLE_KEY.fullmatch(text):
+    has_key = False
+    for path, leaf in leaves:
+        is_whole_body = len(path) == 0  # a service may read a body that is just a text as the key
+        may_be_key = isinstance(leaf, str) and (is_whole_body or _may_name_somebody(path))
+        if not may_be_key:
+            continue
+        has_key = True
+        is_inside_another_value = len(path) > 1  # inside an array or an object
+        if is_inside_another_value or _UNDELETABLE_KEY.fullmatch(leaf):
             return True
-    return False
+    return not has_key
 
 
 def _may_name_somebody(path: JsonPath) -> bool:
@@ -556,8 +585,10 @@ def _may_name_somebody(path: JsonPath) -> bool:
     amount, date, key type or free text. The member `account` names the payer or the account of a registration, so it is
     no payee. A body that is just one text or number has an empty path, and names nobody.
     """
-    names_nobody = _MEMBERS_WITHOUT_IDENTIFIER | {"account"}
-    return bool(path) and names_nobody.isdisjoint(path)
+    if not path:
+        return False
+    members_that_name_nobody = _MEMBERS_WITHOUT_IDENTIFIER | {"account"}
+    return members_that_name_nobody.isdisjoint(path)
 
 
 def _with_synthetic_account(case: Case, profile: Profile) -> Case:
@@ -577,9 +608,10 @@ def _with_synthetic_account(case: Case, profile: Profile) -> Case:
 
 
 def _value_for_a_lenient_service(body: bytes) -> Any:
-    """The value of a body for a service that accepts more than JSON allows, such as NaN; None if it cannot be read.
+    """The value of a body as a service reads it that accepts more than JSON allows, such as NaN.
 
-    The tested service may be so lenient. So a number that only such a service understands must also name nobody.
+    The tested service may be so lenient. So a number that only such a service understands must also name nobody. None
+    if not even such a service can read the body, or if the body is nested too deeply to be read here.
     """
     if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):  # a parser of Python may crash on it
         return None

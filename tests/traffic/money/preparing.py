@@ -83,13 +83,16 @@ def _prepare_in_parallel(
     refused while others were under way is left out, because a service may prepare only one transfer at a time; the
     caller prepares another one instead.
     """
-    preparations = [prepare_one_transfer(client, profile, plan, 0, purpose)] if most else []
-    if not client.door.guard.prepared.codes_of(preparations):
+    if most == 0:
+        return []
+    preparations = [prepare_one_transfer(client, profile, plan, 0, purpose)]
+    if not client.door.guard.prepared.codes_of(preparations):  # the first preparation gave no code
         return preparations
     sends = [partial(_send_preparation, client, profile, plan, number, purpose) for number in range(1, most)]
     for exchange in Together(client).send_all(sends):
         _learn_code(client, profile, plan, exchange)
-        if exchange.was_alone or not refusal_or_failure(exchange):
+        was_refused_beside_others = refusal_or_failure(exchange) is not None and not exchange.was_alone
+        if not was_refused_beside_others:
             preparations.append(exchange)
     return preparations
 
@@ -129,14 +132,24 @@ def prepare_unusual_transfer(
 
 
 def _made_unusual(body: Any, unusual: UnusualTransfer) -> Any:
-    """The body of a transfer with another amount or text, or without the text. Other members stay as they are."""
+    """A copy of the body of a transfer with another amount or text, or without the text. The other members are equal.
+
+    A body that is no JSON object, or has no such member, is returned as it is.
+    """
     if not isinstance(body, dict):
         return body
-    if unusual is UnusualTransfer.SMALL:
-        return {name: _SMALL_AMOUNT if name == AMOUNT else value for name, value in body.items()}
-    if unusual is UnusualTransfer.WITHOUT_A_TEXT:
-        return {name: value for name, value in body.items() if name not in _TEXTS}
-    return {name: _SPECIAL_CHARACTERS if name in _TEXTS else value for name, value in body.items()}
+    unusual_body: dict[str, Any] = {}
+    for name, value in body.items():
+        is_text = name in _TEXTS
+        if is_text and unusual is UnusualTransfer.WITHOUT_A_TEXT:
+            continue
+        if is_text and unusual is UnusualTransfer.WITH_SPECIAL_CHARACTERS:
+            unusual_body[name] = _SPECIAL_CHARACTERS
+        elif name == AMOUNT and unusual is UnusualTransfer.SMALL:
+            unusual_body[name] = _SMALL_AMOUNT
+        else:
+            unusual_body[name] = value
+    return unusual_body
 
 
 def _send_preparation(
@@ -174,7 +187,8 @@ def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
     """
     amounts: set[object] = set()
     for preparation in preparations:
-        for path, leaf in leaves_of(read_json(preparation.request.body).value):
+        body = read_json(preparation.request.body).value
+        for path, leaf in leaves_of(body):  # each number or text in the body, with the names that lead to it
             is_named_value = path[-1:] == (AMOUNT,)  # the last name on the path
             if is_named_value and is_number(leaf):
                 amounts.add(leaf)
@@ -187,8 +201,8 @@ def _why_not_executable(code: str, exchange: Exchange, plan: Prepare, secrets: S
     `code` is the text or number at `code_at`, the place in the answer that the profile names; empty if nothing is
     there. `supplied` are the codes of the profile.
 
-    Returns an empty text if the transfer can be executed. The text is also empty if the answer has no `data`, because
-    then the service is at fault and not `code_at`, and the rules for answers report that.
+    Returns an empty text if the transfer can be executed. The text is also empty if there is no answer, or an answer
+    without `data`, because then the service is at fault and not `code_at`, and the rules for answers report that.
     """
     if not code:
         if exchange.response is None or not data_of(exchange.response):
@@ -229,7 +243,8 @@ def _code_may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> b
     is_secret = code_in_lower_case in secrets_in_lower_case
     contains_the_token = secrets.token().casefold() in code_in_lower_case  # for example `Bearer` and the token
     # `canonical` gives two spellings of a code the same form, such as `ABC1` and `abc1`: a service may take both.
-    is_supplied = canonical(code) in {canonical(code_of_profile) for code_of_profile in supplied}
+    supplied_codes = {canonical(code_of_profile) for code_of_profile in supplied}
+    is_supplied = canonical(code) in supplied_codes
     if is_secret or contains_the_token or is_supplied:
         return False
     is_dots = code in (".", "..")  # as a segment of a path they lead to another path
@@ -247,7 +262,9 @@ def filled_body(body: Any, profile: Profile, number_of_payee: int = 0) -> Any:
     for key in profile.pix_keys:
         if key.key:
             first_of_type.setdefault(key.type, key)
-    payees = list(first_of_type.values()) or [PixKey("", "")]  # without a key, {key} and {type} become empty
+    payees = list(first_of_type.values())
+    if not payees:
+        payees = [PixKey("", "")]  # {key} and {type} become empty
     payee = payees[number_of_payee % len(payees)]
-    account = next(iter(profile.accounts), "")
+    account = profile.accounts[0] if profile.accounts else ""
     return filled_in(body, account=account, key=payee.key, type=payee.type)

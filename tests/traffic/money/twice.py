@@ -55,7 +55,8 @@ class ExecutedTwice:
 
         Other amounts do not count, because another client may have moved money meanwhile.
         """
-        return not self.changes_by_first.items().isdisjoint(self.changes_by_second.items())
+        changed_by_both = self.changes_by_first.items() & self.changes_by_second.items()
+        return len(changed_by_both) > 0
 
     @property
     def answers(self) -> list[Facts | str]:
@@ -157,7 +158,6 @@ def _changes(before: _Numbers, after: _Numbers) -> _Numbers:
     """The numbers in the balances that changed, and by how much. A number that is only in one of both is left out."""
     changes: dict[JsonPath, Decimal] = {}
     for path, number in after.items():
-        difference = number - before.get(path, number)
-        if difference:
-            changes[path] = difference
+        if path in before and number != before[path]:
+            changes[path] = number - before[path]
     return changes
