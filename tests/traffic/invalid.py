@@ -19,14 +19,12 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import filterfalse
 from typing import Any
 
 from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import INVALID_CREDENTIALS, NO_HEADER, WRONG_TOKEN
 from environments.profiles.model import Profile
-from reports.sentences.wording import grouped
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import as_bytes
 from spec.message import Text, joined, joined_keeping_repeats, say
@@ -194,20 +192,22 @@ def invalid_requests(operation: str, profile: Profile) -> Iterator[Case]:
 def observed_invalid_requests(operation: str, profile: Profile) -> Iterator[Case]:
     """The invalid requests to an operation whose answers the report shows as observations (the table OBSERVED).
 
-    The scenario `send_invalid` sends them.
+    The scenario `send_invalid` sends them. If the run may delete keys, each request has a made-up key of its own.
+    Otherwise they share one, so that at most one key stays registered.
     """
-    cases: Iterable[Case] = filter(_is_observed, _all_cases(operation, profile))
+    cases = [case for case in _all_cases(operation, profile) if _is_observed(case)]
     if profile.may_delete_keys:
-        cases = map(_with_its_own_key, cases)
+        cases = [_with_its_own_key(case) for case in cases]
     return harmless_cases(cases, profile)
 
 
 def other_invalid_requests(operation: str, profile: Profile) -> Iterator[Case]:
-    """The invalid requests to an operation that `observed_invalid_requests` does not have.
+    """The invalid requests to an operation whose answers the report does not show as observations.
 
     They are part of the generated traffic.
     """
-    return harmless_cases(filterfalse(_is_observed, _all_cases(operation, profile)), profile)
+    cases = [case for case in _all_cases(operation, profile) if not _is_observed(case)]
+    return harmless_cases(cases, profile)
 
 
 def _is_observed(case: Case) -> bool:
@@ -220,10 +220,10 @@ def _is_observed(case: Case) -> bool:
 
 
 def _with_its_own_key(case: Case) -> Case:
-    """The case (an invalid request) with a made-up key that no other case has.
+    """The case (an invalid request) with a made-up key that no other case has, if its body has the usual made-up key.
 
-    A service may refuse a key because it is registered already, and not because of the invalid part. If the run may
-    not delete keys, all cases share one key instead, so that at most one key stays registered.
+    The cases come from tables that have the same made-up key for all. A service may refuse a key because it is
+    registered already, and not because of the invalid part.
     """
     if not case.body:
         return case
@@ -244,10 +244,13 @@ def kinds_in_words(kinds: Iterable[tuple[str, str]]) -> Text:
 
     A kind is a pair, such as ("body", "empty"). A request that was drawn at random has the pair ("", "").
     """
+    descriptions_by_part: dict[str, list[Text]] = {}  # such as {"body": ["empty", "null"]}
+    for part, how in kinds:
+        descriptions_by_part.setdefault(part, []).append(say(how))
     texts = []
-    for part, kinds_of_part in grouped(kinds, lambda kind: kind[0]).items():
+    for part, descriptions in descriptions_by_part.items():
         if part:
-            in_words = joined_keeping_repeats([say(how) for _, how in kinds_of_part], ", ")
+            in_words = joined_keeping_repeats(descriptions, ", ")
             texts.append(say("{where}: {kinds}", where=say(part), kinds=in_words))
         else:
             texts.append(say("generated requests"))
@@ -264,8 +267,20 @@ def with_transfers_last(cases: Iterable[Case]) -> list[Case]:
     cases = list(cases)
     transfers = [case for case in cases if case.operation in PREPARING_OPERATIONS]
     others = [case for case in cases if case.operation not in PREPARING_OPERATIONS]
-    alternating_parts = _one_of_each_group_in_turn(transfers, lambda case: (case.operation, case.unusual_part))
-    return others + _one_of_each_group_in_turn(alternating_parts, lambda case: case.operation)
+    with_alternating_parts = _one_of_each_group_in_turn(transfers, _operation_and_part_of)
+    # The invalid parts still alternate within an operation, because the order within a group stays.
+    with_alternating_operations = _one_of_each_group_in_turn(with_alternating_parts, _operation_of)
+    return others + with_alternating_operations
+
+
+def _operation_and_part_of(case: Case) -> tuple[str, str]:
+    """The operation of a case, and the part of the request that is invalid, such as ("createPix", "body")."""
+    return case.operation, case.unusual_part
+
+
+def _operation_of(case: Case) -> str:
+    """The operation of a case, such as "createPix"."""
+    return case.operation
 
 
 def _one_of_each_group_in_turn(cases: Sequence[Case], group_of: Callable[[Case], Hashable]) -> list[Case]:
@@ -273,11 +288,12 @@ def _one_of_each_group_in_turn(cases: Sequence[Case], group_of: Callable[[Case],
 
     `group_of` gives the group of a case. Within a group the order stays.
     """
-    cases_so_far = Counter[Hashable]()  # by group
-    cases_by_turn = defaultdict[int, list[Case]](list)
+    cases_so_far = Counter[Hashable]()  # by group, the number of its cases so far
+    cases_by_turn = defaultdict[int, list[Case]](list)  # turn 0 has the first case of each group
     for case in cases:
         group = group_of(case)
-        cases_by_turn[cases_so_far[group]].append(case)
+        turn = cases_so_far[group]
+        cases_by_turn[turn].append(case)
         cases_so_far[group] += 1
     in_order: list[Case] = []
     for turn in sorted(cases_by_turn):
@@ -293,16 +309,17 @@ def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
     """
     # Names and values of a usual body, whose payee is made up; None without a body.
     members = usual_body_for_an_unknown_payee(operation, profile)
-    path_parameter = operations()[operation].path_parameter  # its name, such as "accountId"; None without one
+    name_of_path_parameter = operations()[operation].path_parameter  # such as "accountId"; None without one
     case = Case(operation, path_parameter=harmless_path_parameter(operation, profile))
     if members:
         case = replace(case, body=as_bytes(members))
         yield from _cases_with_unusual_bodies(case, members, profile)
-    if path_parameter:  # the case keeps its body, because a service may read the body first
-        yield from _with_each_value(case, path_parameter, "path_parameter", PATH_PARAMETERS)
+    if name_of_path_parameter:  # the case keeps its body, because a service may read the body first
+        yield from _with_each_value(case, name_of_path_parameter, "path_parameter", PATH_PARAMETERS)
         if operation == "executePix":
-            yield from _with_each_value(case, path_parameter, "path_parameter", MORE_PATH_PARAMETERS)
-    if members is None or operation == _REGISTER:  # a service that gets a body reads no query, so one of them is enough
+            yield from _with_each_value(case, name_of_path_parameter, "path_parameter", MORE_PATH_PARAMETERS)
+    # Most services read no query if the request has a body. So registrations alone are enough to try that.
+    if members is None or operation == _REGISTER:
         yield from _with_each_value(case, "query", "query", QUERIES)
     if members is None:
         yield from _with_each_value(case, "query", "query", MORE_QUERIES)
@@ -310,7 +327,8 @@ def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
         yield from _with_each_value(case, "Accept", "headers", ACCEPT)
     # A wrong credential is sent with a body that names nobody, because the operation may need no token.
     synthetic_members = usual_body_that_names_nobody(operation, profile)
-    case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
+    synthetic_body = as_bytes(synthetic_members) if synthetic_members else None
+    case = replace(case, body=synthetic_body)
     for credential in _credentials(operation):
         # A case has only the name of its credential. The header is made from the name when the case is sent.
         yield replace(case, unusual_part="Authorization", how_unusual=credential, credential=credential)
@@ -352,7 +370,8 @@ def _cases_of_registrations(case: Case, members: Members) -> Iterator[Case]:
     `case` is a usual registration, and `members` are the names and values in its body. Each registration replaces one
     part of it. The constants in capital letters are tables of such parts, by the words that describe them.
     """
-    yield from _with_each_body(case, TEXTS, NO_OBJECTS, MORE_TEXTS, _objects_with_odd_members(members))
+    yield from _with_each_body(case, TEXTS, NO_OBJECTS, MORE_TEXTS)
+    yield from _with_each_body(case, _objects_with_odd_members(members))
     yield from _with_observed_members(case, members)
     for name in members:
         remaining = {member: value for member, value in members.items() if member != name}
@@ -382,7 +401,7 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
 
 
 def _deletions_without_members(case: Case, for_own_account: Case, profile: Profile) -> list[Case]:
-    """Deletions with bodies that cannot be read, or that name no key.
+    """Deletions with bodies that cannot be read, or that name no key (the tables TEXTS and NO_OBJECTS).
 
     | profile | deletions |
     |---|---|
@@ -401,8 +420,9 @@ def _deletions_without_members(case: Case, for_own_account: Case, profile: Profi
         return outside_a_sandbox
     all_for_own_account = _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
     # Also sent on a sandbox, so that the observations of runs on a sandbox and elsewhere can be compared.
-    observed_outside_a_sandbox = filter(_is_observed, outside_a_sandbox)
-    return list(dict.fromkeys([*all_for_own_account, *observed_outside_a_sandbox]))  # each once
+    observed_outside_a_sandbox = [deletion for deletion in outside_a_sandbox if _is_observed(deletion)]
+    deletions = [*all_for_own_account, *observed_outside_a_sandbox]
+    return list(dict.fromkeys(deletions))  # each once
 
 
 def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
@@ -411,7 +431,7 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
     `case` is a usual preparation, and `members` are the names and values in its body. TEXTS and CONTENT_TYPES are
     tables of unusual bodies and Content-Types, by the words that describe them, such as "cut short".
     """
-    bodies_with_account: Values = {}
+    bodies_with_account: Values = {}  # by the words that describe them, such as "cut short"
     if transfers_name_real_accounts(case.operation, profile):
         bodies_with_account = _unreadable_transfers_of_own_account(members)
     for case_without_account in _with_each_body(case, TEXTS):
@@ -442,13 +462,15 @@ def _deletion_for_own_account(case: Case, profile: Profile) -> Case:
 
 
 def _member_of_key(members: Members) -> str:
-    """The name of the member that probably has the key in the body of a deletion: the last one whose value is a text.
+    """The name of the member that probably has the key in the body of a deletion: the last member with a text.
 
-    The interface document does not show this body, so it is a guess. If no value is a text, it is the name of a new
-    member.
+    For example "pixKey" in {"account": "pixconf-a", "pixKey": "pixconf-b"}. The interface document does not show this
+    body, so the name is a guess. If no member has a text, a new name is returned, `pixconf-`.
     """
-    texts = [name for name, value in members.items() if isinstance(value, str)]
-    return texts[-1] if texts else SYNTHETIC_PREFIX
+    names = [name for name, value in members.items() if isinstance(value, str)]
+    if not names:
+        return SYNTHETIC_PREFIX
+    return names[-1]
 
 
 def _objects_with_odd_members(members: Members) -> Values:
@@ -457,7 +479,8 @@ def _objects_with_odd_members(members: Members) -> Values:
     The result has them by the words that describe them. `members` are the names and values in a usual body.
     """
     text = as_bytes(members)
-    without_closing_brace, without_opening_brace = text[:-1], text[1:]
+    without_closing_brace = text[:-1]
+    without_opening_brace = text[1:]
     return {
         "members that stand twice": without_closing_brace + b", " + without_opening_brace,
         "a large member beside it": as_bytes({**members, SYNTHETIC_PREFIX: "x" * 2 * _LONGEST}),
