@@ -181,13 +181,15 @@ class _Executions:
            same moment as a valid request that does nothing, because a service may let a wrong credential pass while a
            valid request is under way.
         """
-        send = partial(self._send, synthetic(), purpose=Execution.UNKNOWN_CODE_REFUSED)
+        code = synthetic()
+        purpose = Execution.UNKNOWN_CODE_REFUSED
         if self._selection_includes(_SCHEME, "executePix.refusal", *_ROBUST):
             for credential in (NO_HEADER, WRONG_TOKEN):
-                send(credential=credential)
+                self._send(code, credential=credential, purpose=purpose)
         if self._selection_includes(_SCHEME, *_ROBUST):
-            other_schemes = permitted_credential_forms(self._profile, among=OTHER_SCHEMES)
-            sends: list[Send] = [partial(send, credential=form.name) for form in other_schemes]
+            sends: list[Send] = []  # functions that send one request each
+            for scheme in permitted_credential_forms(self._profile, among=OTHER_SCHEMES):
+                sends.append(partial(self._send, code, credential=scheme.name, purpose=purpose))
             self._together.send_each_with_a_companion(EXECUTE, *sends)
 
     def send_real_codes(self) -> None:
@@ -367,27 +369,38 @@ class _Executions:
     def _unauthorized_by_index_of_code(self, plan: _CodePlan) -> dict[int, list[UnauthorizedRequest]]:
         """By index of a code, the unauthorized requests that are sent with the code before its execution.
 
-        An unauthorized request has no token or a wrong one. All of these requests are divided among the codes. The
-        following codes get none, and are not in the result:
-
-        - The first code, so that one code is executed even if wrong tokens break the service. It gets some only if no
-          other code can get any.
-        - The two codes of the pair, and the code that is executed at the same moment as another request.
-        - On a sandbox the codes whose execution must be sent right after a certain other request.
+        An unauthorized request has no token or a wrong one. All of these requests are divided among some of the codes
+        (`_indexes_of_codes_for_wrong_tokens`). The other codes are not in the result.
         """
         if not self._selection_includes(*_TESTED_BY_WRONG_TOKENS):
             return {}
         all_requests = unauthorized_requests(self._traffic, EXECUTE)
-        on_sandbox = self._requests_on_sandbox
-        without_wrong_tokens = on_sandbox.indexes_without_wrong_tokens if on_sandbox else ()
-        candidates = [index for index in range(1, plan.number_before_pair) if index not in without_wrong_tokens]
-        indexes = [index for index in candidates if not self._is_executed_with_companion(index, plan)]
-        if not indexes:
-            indexes = [0]
+        indexes = self._indexes_of_codes_for_wrong_tokens(plan)
         requests_by_index = {}
         for position, index in enumerate(indexes):  # the position among the codes that get some
             requests_by_index[index] = unauthorized_requests_for_code(all_requests, position, len(indexes))
         return requests_by_index
+
+    def _indexes_of_codes_for_wrong_tokens(self, plan: _CodePlan) -> list[int]:
+        """Indexes of the codes that are sent with wrong tokens before their execution. Left out are:
+
+        - The first code, so that one code is executed even if wrong tokens break the service. It gets wrong tokens only
+          if no other code can get any.
+        - The two codes of the pair, and the code that is executed at the same moment as another request.
+        - On a sandbox the codes whose execution must be sent right after a certain other request.
+        """
+        indexes = []
+        for index in range(1, plan.number_before_pair):
+            has_companion = self._is_executed_with_companion(index, plan)
+            follows_another_request = (
+                self._requests_on_sandbox is not None
+                and index in self._requests_on_sandbox.indexes_without_wrong_tokens
+            )
+            if not has_companion and not follows_another_request:
+                indexes.append(index)
+        if not indexes:
+            return [0]
+        return indexes
 
     def _send_with_wrong_tokens(self, code: str, requests: list[UnauthorizedRequest]) -> bool:
         """Send a code without a token and with wrong tokens, one request after the other.

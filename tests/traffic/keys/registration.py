@@ -48,7 +48,7 @@ from environments.door.wrong_tokens import (
     permitted_credential_forms,
 )
 from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
-from environments.profiles.model import PixKey
+from environments.profiles.model import PixKey, Profile
 from spec.answers import answer_in_words, answers_in_words, refusal_or_failure, registered
 from spec.exchange import VALID, Exchange
 from spec.interface import SYNTHETIC_PREFIX
@@ -113,7 +113,9 @@ class _Attempt:
     key_or_body: PixKey | dict[str, Any]
     """The key to register at the account of the run; or the whole body of the request."""
     purpose: Registering
+    """Why the registration is sent, by which judgements find it."""
     credential: str = VALID
+    """The name of the token or of the wrong token to send."""
     spelling: tuple[str, ...] = ()
     """The unusual ways in which the request is written; empty if it is written as documented."""
 
@@ -151,7 +153,9 @@ class _StepContext:
     """What the steps of the scenario have in common. Each step gets it, and some change it."""
 
     traffic: Traffic
+    """What the scenarios of the run have in common, such as the selected requirements."""
     registrar: Registrar
+    """Registers keys, reads lists of keys, and deletes keys."""
     keys: list[PixKey]
     """The keys of the profile that may be registered."""
     sends_wrong_tokens: bool
@@ -159,6 +163,7 @@ class _StepContext:
     unsent_requests: list[UnauthorizedRequest]
     """Unauthorized requests that were not sent so far. Each is sent once, with a synthetic key."""
     registered_and_deleted: list[PixKey] = field(default_factory=list)
+    """Keys that earlier steps have registered and deleted, so that they can be registered once more."""
 
     @property
     def keys_for_wrong_tokens(self) -> list[PixKey]:
@@ -580,7 +585,7 @@ def _bodies_for_next_round(
 
     `bodies` are those of the last round. A type in `refused_types` was refused in it, so it is left out.
     """
-    body_of_type = {body["pixKeyType"]: body for body in bodies}
+    body_of_type = {body["pixKeyType"]: body for body in bodies}  # one of each type: RANDOM may be there several times
     return [body for body in body_of_type.values() if _needs_more_answers(log, body, refused_types)]
 
 
@@ -784,11 +789,15 @@ def _register_and_delete_in_parallel(registrar: Registrar, keys: list[PixKey]) -
     as the first registration. Lists that are read after the registrations show whether a key was lost.
     """
     together = registrar.together
-    sends: list[Send] = [partial(registrar.register, key, Registering.SIMULTANEOUS) for key in keys]
+    sends: list[Send] = []  # functions that send one registration each
+    for key in keys:
+        sends.append(partial(registrar.register, key, Registering.SIMULTANEOUS))
     if sends and registrar.may_read_list:
         purpose = KeyListing.BESIDE_A_REGISTRATION
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True, purpose=purpose)
-        sends = [*together.pair_at_same_moment(read, sends[0]), *sends[1:]]
+        first_registration, *other_registrations = sends
+        read_and_first_registration = together.pair_at_same_moment(read, first_registration)
+        sends = [*read_and_first_registration, *other_registrations]
     together.send_all(sends)
     registrations = registrar.log.of(_REGISTER, Registering.SIMULTANEOUS)
     _read_lists_after_granted(registrar, registrations)
@@ -808,10 +817,7 @@ def _register_random(registrar: Registrar, key: PixKey) -> Text:
     for body in _bodies_for_random(registrar, key):
         listing = registrar.read_key_list()  # first, because it may show that a key of unknown value is gone
         if registrar.has_random_key_of_unknown_value():
-            # The reason tells the user how to delete the key that is left.
-            if registrar.profile.key_at is None:
-                return RANDOM_LEFT_WITHOUT_KEY_AT
-            return RANDOM_LEFT_WITH_KEY_AT.with_values(name=name_for_commands(registrar.profile))
+            return _how_to_delete_random_key(registrar.profile)
         answer = registrar.register(body, Registering.FIRST_TIME)
         if listing is not None:  # later lists show only in comparison with it that the service made a key
             _read_lists_after_refusal(registrar, answer)
@@ -819,6 +825,16 @@ def _register_random(registrar: Registrar, key: PixKey) -> Text:
         if not is_refused_for_its_content(answer):
             break
     return ""
+
+
+def _how_to_delete_random_key(profile: Profile) -> Text:
+    """Reason why no RANDOM key is asked for: one is left, and its value is not known. Tells the user how to delete it.
+
+    `key_at` of the profile says where a list of keys shows a key. Without it, a person cannot see which key is left.
+    """
+    if profile.key_at is None:
+        return RANDOM_LEFT_WITHOUT_KEY_AT
+    return RANDOM_LEFT_WITH_KEY_AT.with_values(name=name_for_commands(profile))
 
 
 def _bodies_for_random(registrar: Registrar, key: PixKey) -> list[dict[str, Any]]:

@@ -151,11 +151,7 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
         return []
     wrong_tokens = _wrong_tokens_by_code(log)
     harmless_tokens = _wrong_tokens_before_a_success(log)
-    refused_without_wrong_token = []
-    for execution in answers_to_real_codes(log):
-        had_wrong_token = _transaction_code_of(execution) in wrong_tokens
-        if not had_wrong_token and refusal_or_failure(execution) is not None:
-            refused_without_wrong_token.append(execution)
+    refused_without_wrong_token = _refused_without_wrong_tokens(log)
     spent = []
     for execution in refused:
         tokens_of_code = wrong_tokens[_transaction_code_of(execution)]
@@ -164,6 +160,17 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
         if not had_only_harmless_tokens and not is_refused_in_any_case:
             spent.append(execution)
     return spent
+
+
+def _refused_without_wrong_tokens(log: Log) -> list[Exchange]:
+    """The executions that were refused or failed, although their codes were never sent with a wrong token."""
+    wrong_tokens = _wrong_tokens_by_code(log)
+    refused = []
+    for execution in answers_to_real_codes(log):
+        had_wrong_token = _transaction_code_of(execution) in wrong_tokens
+        if not had_wrong_token and refusal_or_failure(execution) is not None:
+            refused.append(execution)
+    return refused
 
 
 def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:

@@ -120,11 +120,13 @@ def prepare_unusual_transfer(
     which all requests of a run are sent, keeps the transaction code of the answer. None if the body in the profile has
     no member that could be unusual in this way, or if there is no such body.
     """
-    plan = profile.transactions.prepare
-    body = filled_body(plan.json, profile) if plan else None
+    plan = profile.transactions.prepare  # says which request prepares a transfer, and where its answer has the code
+    if plan is None:
+        return None
+    body = filled_body(plan.json, profile)
     unusual_body = _made_unusual(body, unusual)
     has_no_such_member = unusual_body == body  # for example, no text that could be left out
-    if plan is None or has_no_such_member:
+    if has_no_such_member:
         return None
     exchange = client.send(plan.operation, json=unusual_body, purpose=purpose)
     _learn_code(client, profile, plan, exchange)
