@@ -127,7 +127,7 @@ def is_refused_and_done(execution: Exchange) -> bool:
 
     Such an answer contradicts itself: the transfer was executed.
     """
-    response = execution.response
+    response = execution.response  # None if no answer came
     if response is None or not is_refusal(response):
         return False
     return any(is_done(result) for result in execution_results(response))
@@ -176,13 +176,13 @@ def _refused_without_wrong_tokens(log: Log) -> list[Exchange]:
 def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     """The executions that were refused after their codes had been sent with wrong tokens.
 
-    A refused code counts only if the service executed a comparable code: one of the same origin and purpose that was
-    never sent with a wrong token. The origin is the profile (SUPPLIED), or a preparation by the run (PREPARED). For
-    example, all codes of the profile may have expired. Then a refusal of one of them does not show that wrong tokens
-    spent it.
+    A refused code counts only if the service executed a comparable code: one of the same purpose that was never sent
+    with a wrong token. The purpose says whether the profile has the code (SUPPLIED), or the run prepared it (PREPARED).
+    For example, all codes of the profile may have expired. Then a refusal of one of them does not show that wrong
+    tokens spent it.
 
-    If all codes were sent with wrong tokens, there is nothing to compare with. Then only a conflict (409) counts,
-    because it says that the code was used before.
+    If all codes were sent with wrong tokens and answered, there is nothing to compare with. Then only a conflict (409)
+    counts, because it says that the code was used before.
     """
     executions = answers_to_real_codes(log)
     wrong_tokens = _wrong_tokens_by_code(log)
