@@ -14,9 +14,9 @@ RESENDING = Resending(Display(listed_secrets(SANDBOX_PROFILE)), SANDBOX_PROFILE)
 
 
 def test_an_outline_has_no_content():
-    """The outline of an exchange has method, path template and status, and no header, body or line of a shell.
+    """The outline of an exchange has method, path template and status, and no header, body or curl command.
 
-    A report shows it if the content of an exchange need not be shown.
+    A report shows only the outline of an exchange to which nothing else in the report refers.
     """
     shown = shown_in_outline(registration())
 
@@ -26,24 +26,26 @@ def test_an_outline_has_no_content():
 
 
 def test_evidence_has_content_and_lines():
-    """The evidence of an exchange has the body of the answer and a curl command that sends the request again.
+    """The evidence of an exchange is all that a report may show of it: also the body of the answer and a curl command.
 
-    It also has what the outline has, which is the exchange without its content.
+    The curl command sends the request again. An outline is the exchange without its content; number and status are the
+    same in both.
     """
     exchange = registration()
 
     shown = shown_in_full(exchange, RESENDING)
-    *_, last_line = shown.lines_that_resend.splitlines()
+    last_line = shown.lines_that_resend.splitlines()[-1]
 
     assert '"Success"' in shown.response.body
     assert last_line.startswith("curl -sS -i -X POST ")
-    assert (shown.number, shown.response.status) == (shown_in_outline(exchange).number, 200)
+    assert shown.number == shown_in_outline(exchange).number
+    assert shown.response.status == 200
 
 
 def test_a_failure_stands_in_the_place_of_the_response():
-    """If a request got no answer, its evidence has no response, and the kind and the message of the failure instead.
+    """If a request got no answer, a report shows the kind and the message of the failure in the place of a response.
 
-    Here the request ran into a time-out. It is to no documented operation.
+    Here the request ran into a time-out. It belongs to no documented operation, and is shown as UNDOCUMENTED.
     """
     timed_out_exchange = replace(unanswered(FailureKind.TIMEOUT), operation="")
 

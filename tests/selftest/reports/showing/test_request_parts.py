@@ -15,19 +15,21 @@ from tests.selftest.hand_made import SANDBOX_PROFILE
 from tests.selftest.reports.showing.test_resending import ACCOUNT, CODE, KEY, TOKEN, known_values
 
 
-def splitter():
-    """What takes requests apart. It knows a token, a secret header, two accounts, a one-character account, a code and
-    keys."""
+def request_splitter():
+    """An object that splits a request into parts: texts that may be shown, and values that become placeholders.
+
+    It knows the values of `known_values()`: a token, a secret header, accounts, a code and keys.
+    """
     return RequestSplitter(Display(known_values()), SANDBOX_PROFILE)
 
 
 def test_known_values_become_placeholders_and_personal_values_shapes():
-    """A known value is shown by its name, a personal value by its shape, and a key that the suite made up as it is.
+    """A report shows a known value as its name (`<account>`) and a personal value as its shape (`Aaa` for `Ana`).
 
-    A key that begins with `pixconf-` was made up by the suite.
+    A key that begins with `pixconf-` was made up by the suite, so it is shown as it is.
     """
     body = json.dumps({"pixKey": KEY, "name": "Ana", "value": 12.5, "key": "pixconf-\0 ação"}).encode()
-    shown = splitter().parts_of(Request("POST", f"https://host/{ACCOUNT}?code={CODE}", (), body))
+    shown = request_splitter().parts_of(Request("POST", f"https://host/{ACCOUNT}?code={CODE}", (), body))
 
     assert shown_parts(shown.url) == "https://host/<account>?code=<code>"
     assert json.loads(shown_parts(shown.body)) == {
@@ -52,15 +54,23 @@ def test_a_credential_is_one_placeholder_unless_it_is_public(name, value, shown)
 
     Only the public texts that the suite sends in the place of a token, such as `null`, are shown as they were sent.
     """
-    header = splitter().parts_of(Request("GET", "https://host/", ((name, value),))).headers[0]
+    request = Request("GET", "https://host/", headers=((name, value),))
 
-    assert shown_parts(header[1]) == shown
+    [(_, parts_of_value)] = request_splitter().parts_of(request).headers
+
+    assert shown_parts(parts_of_value) == shown
 
 
 @pytest.mark.parametrize("body", [b"{" + b" " * 150_000 + b"}", f"key={KEY}".encode()], ids=["large", "form"])
 def test_only_the_size_of_a_large_body_or_of_a_form_with_a_known_value_is_shown(body):
-    """A large body would be slow to take apart. In a body that is no JSON, such as a form, values cannot be told apart."""
-    parts = splitter().parts_of(Request("POST", "https://host/", (), body))
+    """A report shows only the number of bytes of a large body, and of a form with a known value, here a key.
+
+    A large body would be slow to split into parts. In a body that is no JSON, such as a form, values cannot be told
+    apart.
+    """
+    request = Request("POST", "https://host/", (), body)
+
+    parts = request_splitter().parts_of(request)
 
     assert parts.body_is_left_out
     assert shown_parts(parts.body) == f"… ({len(body)} bytes in all)"

@@ -23,9 +23,9 @@ SHELL_FUNCTION_CURL = 'curl() { printf "%s\\0" "$@"; }; '
 
 
 def known_values(**changes):
-    """The secret and personal values that the suite knows: a token, a secret header, accounts, a code and keys.
+    """The values that the suite knows and must not show: a token, a secret header, accounts, a code and keys.
 
-    `changes` are other lists of accounts, codes or keys.
+    `changes` replace the accounts, codes or keys: `known_values(account=[])` are values without any account.
     """
     listed = {"account": [ACCOUNT, OTHER_ACCOUNT, "1"], "code": [CODE], "key": [KEY, "+5511987654321"]}
     secrets = Secrets(listed | changes)
@@ -34,37 +34,38 @@ def known_values(**changes):
     return secrets
 
 
-def line_of(url, headers=(), body=b"", **known):
-    """The line that sends a POST request again with curl. `known` are lists of values that become variables."""
-    return line_that_sends(Request("POST", url, tuple(headers), body), **known)
+def curl_line_of_post(url, headers=(), body=b""):
+    """The line for a shell that sends a POST request again with curl."""
+    return curl_line_of(Request("POST", url, tuple(headers), body))
 
 
-def line_that_sends(request, **known):
-    """The line that sends this request again with curl. `known` are lists of values that become variables."""
+def curl_line_of(request, **known):
+    """The line for a shell that sends this request again with curl.
+
+    `known` replace the known values, such as the accounts of the profile, which become variables: `${ACCOUNT:?}`.
+    """
     resending = Resending(Display(known_values(**known)), SANDBOX_PROFILE)
-    return resending.curl(resending.splitter.parts_of(request))
+    parts = resending.splitter.parts_of(request)
+    return resending.curl(parts)
 
 
-def words_and_body_of_curl(line, shell="bash", **variables):
-    """The arguments that a shell gives to curl if it runs this line, and the body among them."""
-    environment = {"PATH": os.environ["PATH"], **variables}
+def arguments_of_curl(line, shell):
+    """The arguments that a shell gives to curl if it runs this line. A function that prints them replaces curl."""
+    environment = {"PATH": os.environ["PATH"]}
     script = SHELL_FUNCTION_CURL + line
     process = subprocess.run([shell, "-c", script], env=environment, capture_output=True, check=True)
-    words = process.stdout.split(b"\0")[:-1]
-    place_of_body = words.index(b"--data-raw") + 1
-    return words, words[place_of_body]
+    return process.stdout.removesuffix(b"\0").split(b"\0")
 
 
 def test_known_values_become_variables():
-    """The curl line that sends a request again has variables of the shell in the place of token, accounts, keys and
-    personal data.
+    """In the curl line that sends a request again, variables replace the token, accounts, keys and personal data.
 
-    So the line can be shown in a report, and runs after the variables are set.
+    So a report can show the line, and whoever has set the variables of the shell can run it.
     """
     headers = (("Authorization", f"Bearer {TOKEN}"), ("Content-Type", "application/json"), ("User-Agent", "x"))
     body = json.dumps({"pixKey": KEY, "account": OTHER_ACCOUNT, "name": "Ana", "value": 12.5}).encode()
 
-    line = line_of(f"https://host/v1/pix/keys/{ACCOUNT}", headers, body)
+    line = curl_line_of_post(f"https://host/v1/pix/keys/{ACCOUNT}", headers, body)
 
     assert line == (
         """curl -sS -i -X POST -H 'Authorization: Bearer '"${PIX_SANDBOX_TOKEN:?}" """
@@ -77,11 +78,11 @@ def test_known_values_become_variables():
 @pytest.mark.parametrize(
     ("accept", "option"),
     [("*/*", ""), ("text/html;q=0.1", "-H 'Accept: text/html;q=0.1' ")],
-    ids=["as curl sends it", "another one"],
+    ids=["as curl sends it", "another value"],
 )
 def test_a_line_has_the_header_accept_unless_curl_sends_the_same(accept, option):
-    """curl sends `Accept: */*` by itself, so the line has only another value of this header."""
-    line = line_of("https://host/v1/accounts", [("Accept", accept)])
+    """The line has the header Accept only if its value is not `*/*`, because curl sends `Accept: */*` by itself."""
+    line = curl_line_of_post("https://host/v1/accounts", [("Accept", accept)])
 
     assert line == f"curl -sS -i -X POST {option}'https://host/v1/accounts'"
 
@@ -99,7 +100,7 @@ def test_a_value_that_is_like_a_known_one_has_another_variable(similar_account):
     """
     body = json.dumps({"other": similar_account}).encode()
 
-    line = line_of(f"https://host/{quote(similar_account)}", WITH_A_CONTENT_TYPE, body)
+    line = curl_line_of_post(f"https://host/{quote(similar_account)}", WITH_A_CONTENT_TYPE, body)
 
     assert ACCOUNT not in line.lower()
     assert "${ACCOUNT:?}" not in line
@@ -130,37 +131,43 @@ def test_an_odd_body_is_literal(body, shell):
 
     Such a body has no variable. The shell runs the line with a function in the place of curl, which prints the body.
     """
-    line = line_of("https://host/", WITH_A_CONTENT_TYPE, body)
-    done = subprocess.run([shell, "-c", f"{PRINT_BODY}{line}"], capture_output=True, check=True)
+    line = curl_line_of_post("https://host/", WITH_A_CONTENT_TYPE, body)
+    process = subprocess.run([shell, "-c", f"{PRINT_BODY}{line}"], capture_output=True, check=True)
 
-    assert done.stdout == body
+    assert process.stdout == body
     assert "${" not in line
     assert len(line) < 1_000
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("more", ["", "\\u0000\n"], ids=["argument", "pipe"])
-def test_a_variable_that_is_not_set_stops_the_line(more, shell):
+@pytest.mark.parametrize("end_of_body", ["", "\\u0000\n"], ids=["argument", "pipe"])
+def test_a_variable_that_is_not_set_stops_the_line(end_of_body, shell):
     """If a variable of the curl line is not set, the shell ends with an error that names it, and sends nothing.
 
-    Otherwise the line would send an empty key. A body goes to curl as an argument or through a pipe.
+    Otherwise the line would send an empty key. The line gives the body to curl as an argument, or through a pipe if the
+    body ends with a line end.
     """
-    line = line_of("https://host/", WITH_A_CONTENT_TYPE, f'{{"pixKey": "{KEY}"}}{more}'.encode())
+    body = f'{{"pixKey": "{KEY}"}}{end_of_body}'.encode()
+    line = curl_line_of_post("https://host/", WITH_A_CONTENT_TYPE, body)
+    script = f"curl() {{ echo SENT; }}; {line}"
 
-    done = subprocess.run([shell, "-c", f"curl() {{ echo SENT; }}; {line}"], capture_output=True, text=True)
+    process = subprocess.run([shell, "-c", script], capture_output=True, text=True)
 
-    assert done.returncode
-    assert "SENT" not in done.stdout
-    assert "KEY: " in done.stderr
+    assert process.returncode != 0
+    assert "SENT" not in process.stdout
+    assert "KEY: " in process.stderr
 
 
 MANY_WORDS = " ".join(map(str, range(2000))).encode()
 
 
 @pytest.mark.parametrize("body", [MANY_WORDS, b"value=1&name=Ana"], ids=["large", "form"])
-def test_a_body_that_no_line_can_hold_is_named_only(body):
-    """If the body is too large for a line, or is a form with a personal value, the line is a comment that says so."""
-    line = line_of("https://host/", WITH_A_CONTENT_TYPE, body)
+def test_a_line_is_a_comment_if_it_cannot_have_the_body(body):
+    """If the body is too large for a line, or is a form with a personal value, the line is a comment that says so.
+
+    The comment has the number of bytes of the body, and the rest of the curl command.
+    """
+    line = curl_line_of_post("https://host/", WITH_A_CONTENT_TYPE, body)
 
     assert line.startswith(f"# not the whole request, which has a body of {len(body)} bytes: curl")
 
@@ -174,19 +181,19 @@ def test_nothing_breaks_out_of_its_quotes(text, shell):
     """Quotes, commands and line ends in a request stay inside the quotes of the curl line: curl gets exactly the
     request.
 
-    The line is printable ASCII. It gives curl exactly the words of the list below, so no part of a text became a word
-    or a command of its own.
+    The line is printable ASCII. It gives curl exactly the arguments of the list below, so no part of a text became an
+    argument or a command of its own.
     """
     body = text.encode() + bytes(range(1, 256)) + b"."
     request = Request("POST", "https://host/" + text, (("X-A", text),), body)
-    line = line_that_sends(request, account=[], key=[])
-    words, _ = words_and_body_of_curl(line, shell)
+    line = curl_line_of(request, account=[], key=[])
     # These two are added if the address has signs such as [ or /../ in it.
-    words_without_optional = [word for word in words if word not in (b"--globoff", b"--path-as-is")]
+    optional_arguments = (b"--globoff", b"--path-as-is")
+    arguments = [argument for argument in arguments_of_curl(line, shell) if argument not in optional_arguments]
 
     assert line.isprintable()
     assert line.isascii()
-    assert words_without_optional == [
+    assert arguments == [
         b"-sS",
         b"-i",
         b"-X",

@@ -19,17 +19,18 @@ PARTS_AND_THEIR_TEXT = [
 
 
 def output_of_shell(commands, **variables):
-    """What a shell prints."""
-    done = subprocess.run(["sh", "-c", commands], env={"PATH": "/usr/bin:/bin", **variables}, capture_output=True)
-    return done.stdout.decode()
+    """The text that a shell prints if it runs these commands. `variables` are its environment variables."""
+    environment = {"PATH": "/usr/bin:/bin", **variables}
+    process = subprocess.run(["sh", "-c", commands], env=environment, capture_output=True)
+    return process.stdout.decode()
 
 
 @pytest.mark.parametrize(("parts", "text"), PARTS_AND_THEIR_TEXT)
 def test_a_shell_reads_the_text_that_was_meant(parts, text):
-    """A shell that runs the quoted text prints exactly the text that was meant, with the value of each variable in its
-    place.
+    """A shell prints exactly the expected text, in which each variable is replaced by its value, here "ac-1".
 
-    `shell_argument` quotes the text as one argument, `commands_that_print` as commands. Long repetitions are written shortly.
+    The parts of a text are plain texts and variables. `shell_argument` makes one quoted argument of them,
+    `commands_that_print` makes commands, which write a long repetition in a short form.
     """
     output_of_argument = output_of_shell(f"printf %s {shell_argument(parts)}", ACCOUNT="ac-1")
     output_of_commands = output_of_shell(commands_that_print(parts), ACCOUNT="ac-1")

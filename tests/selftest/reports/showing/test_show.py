@@ -28,8 +28,12 @@ CANARIES = VALUES_OF_THE_PROFILE | SECRETS | VALUES_UNKNOWN_TO_THE_RUN
 
 
 def display_that_knows(*names):
-    """A display that knows the values of these names in VALUES_OF_THE_PROFILE and SECRETS."""
-    secrets = Secrets({name: [VALUES_OF_THE_PROFILE[name]] for name in names if name in VALUES_OF_THE_PROFILE})
+    """A display, which prepares answers for a report. It hides the values that have these names here.
+
+    The values are in VALUES_OF_THE_PROFILE and SECRETS: "account" is an account of the profile, "token" a secret.
+    """
+    values_of_profile = {name: [value] for name, value in VALUES_OF_THE_PROFILE.items() if name in names}
+    secrets = Secrets(values_of_profile)
     for name in SECRETS.keys() & names:
         secrets.learn_secret(name, SECRETS[name])
     return Display(secrets)
@@ -37,12 +41,12 @@ def display_that_knows(*names):
 
 @pytest.fixture(scope="module")
 def display():
-    """A display that knows a token, an account, a key and a code."""
+    """A display, which prepares answers for a report. It knows and hides a token, an account, a key and a code."""
     return display_that_knows("token", *VALUES_OF_THE_PROFILE)
 
 
-def encodings_of(text):
-    """The forms in which a text may be written: usual encodings, and unusual ones."""
+def forms_of_text(text):
+    """The forms in which a text may be written, by their names: usual encodings, and odd ones such as reversed."""
     half = len(text) // 2
     return encodings(text) | {
         "reversed": text[::-1],
@@ -55,50 +59,62 @@ def encodings_of(text):
 
 
 def bodies_with(form):
-    """Pairs of a body that holds a text and its media type."""
-    code, page = {"code": 0, "data": {"other": form, "name": form}}, f"<p title='{escape(form)}'>{escape(form)}</p>"
-    yield json.dumps(code).encode(), "application/json"
+    """Pairs of a body and its media type. Each body has this form of a text in it, such as the text in base64."""
+    result = json.dumps({"code": 0, "data": {"other": form, "name": form}}).encode()
+    page = f"<p title='{escape(form)}'>{escape(form)}</p>"
+    yield result, "application/json"
     yield json.dumps({"message": f"Error: {form} found", "data": {form: 1}}).encode(), ""
     yield json.dumps({"data": json.dumps({"name": form}), "letters": list(form)}).encode(), "application/json"
-    yield json.dumps(code).encode()[:-3], "application/json"
+    yield result[:-3], "application/json"  # cut short
     yield page.encode(), "text/html"
     yield f"name={form}&code=1".encode(), "application/x-www-form-urlencoded"
     yield form.encode("cp500", "replace"), "text/plain"
 
 
-def parts_shown(shown_text, canary, form):
-    """The parts of a canary that are in a text: the whole, and each half, if it has four letters or digits at least.
+def letters_and_digits(text):
+    """The letters, in small letters, and the digits of a text: "Ac-1" gives "ac1"."""
+    return "".join(character for character in text.lower() if character.isalnum())
 
-    The canary may be plain or in an encoded form. Other signs than letters and digits, and letter case, do not count.
+
+def leaked_parts(shown_text, canary, form):
+    """The parts of a canary, a value that must not be shown, that are in a shown text all the same.
+
+    The parts are the canary itself, each half of it, and its encoded form. Only letters and digits are compared. A part
+    of less than four of them is left out, because it may be in any text by chance.
     """
-    compact = "".join(filter(str.isalnum, shown_text)).lower()
-    parts = (form, canary, canary[: len(canary) // 2], canary[len(canary) // 2 :])
-    compact_parts = ["".join(filter(str.isalnum, part)).lower() for part in parts]
-    return [part for part in compact_parts if len(part) > 3 and part in compact]
+    half = len(canary) // 2
+    parts = [letters_and_digits(part) for part in (form, canary, canary[:half], canary[half:])]
+    long_parts = [part for part in parts if len(part) > 3]
+    return [part for part in long_parts if part in letters_and_digits(shown_text)]
+
+
+def texts_shown(display, form):
+    """What a report shows of answers that have this form of a value in their bodies, headers and names of headers."""
+    names_of_headers = ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine")
+    headers = [(name, form) for name in names_of_headers]
+    shown_headers = display.shown_headers([*headers, (form, form)])
+    shown_bodies = [display.shown_body(body, media_type) for body, media_type in bodies_with(form)]
+    return [*shown_bodies, str(shown_headers)]
 
 
 @pytest.mark.parametrize("name", CANARIES)
 def test_no_canary_is_shown(name):
     """No secret, account, code, key or name is shown, in whichever encoding and wherever in an answer it stands.
 
-    The display is what prepares an answer for a report. A canary is a value that must not be shown. The display knows
-    it if it is a value of the profile or a secret. A name of a person, for example, it does not know.
+    A canary is a value that must not be shown. The display prepares an answer for a report. It knows the canary if the
+    canary is a value of the profile or a secret. It does not know the name of a person, for example.
     """
     canary = CANARIES[name]
-    display = display_that_knows("token" if name in VALUES_UNKNOWN_TO_THE_RUN else name)
-    leaked = []
+    known_name = "token" if name in VALUES_UNKNOWN_TO_THE_RUN else name
+    display = display_that_knows(known_name)
+    texts_with_canary = []
 
-    for encoding, form in encodings_of(canary).items():
-        headers_with_canary = [
-            (header_name, form)
-            for header_name in ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine")
-        ]
-        header_with_canary_as_name = (form, form)
-        shown_bodies = [display.shown_body(body, media_type) for body, media_type in bodies_with(form)]
-        shown_headers = str(display.shown_headers([*headers_with_canary, header_with_canary_as_name]))
-        leaked += [(encoding, text) for text in (*shown_bodies, shown_headers) if parts_shown(text, canary, form)]
+    for name_of_form, form in forms_of_text(canary).items():
+        for text in texts_shown(display, form):
+            if leaked_parts(text, canary, form):
+                texts_with_canary.append((name_of_form, text))
 
-    assert leaked == []
+    assert texts_with_canary == []
 
 
 @pytest.mark.parametrize(
@@ -141,19 +157,18 @@ def test_an_error_message_stays_readable(display, text, shown):
 
 
 def test_a_long_word_and_a_long_message_are_cut(display):
-    """A message is cut after 300 characters, and then a long word of it is shown by its first signs and its length.
+    """A message is cut after 300 characters, and a long word in it becomes its first four signs and its length.
 
-    Behind it stands the length of the whole message.
+    The length of the whole message stands at the end. Here a message is one word of 400 letters, shown as `a`.
     """
     assert display.shown_text("x" * 400) == "aaaa…(300 characters)…(400 characters)"
 
 
 @pytest.mark.parametrize("name", ["Any", "An", "Do", "Um", "Uma", "La", "Es", "To", "In", "Banco"])
 def test_words_that_may_be_names_are_on_no_list(display, name):
-    """A word that may be the name of a person, such as Do, is not on the list of ordinary words, so only its shape is
-    shown.
+    """A word that may be the name of a person, such as Do, is not on the list of ordinary words.
 
-    A message may be a name and nothing else.
+    So a report shows only its shape, `Aa`, even if it is the whole message.
     """
     assert display.shown_text(name) == shape(name)
 
@@ -281,34 +296,42 @@ def test_only_well_known_headers_are_shown(display, name, value, shown):
     assert shown_headers == ((name, shown),)
 
 
-def test_a_member_that_is_called_like_a_known_value_is_not_named():
+def test_a_path_has_a_star_in_the_place_of_a_known_value():
     """If a field of an answer has an account of the profile as its name, a report writes `*` in the path of the field."""
     display = Display(Secrets({"account": ["pendingBalance"]}))
 
-    assert display.shown_pointer("/data/0/pendingBalance") == "/data/0/*"
+    shown_path = display.shown_pointer("/data/0/pendingBalance")
+
+    assert shown_path == "/data/0/*"
 
 
 def test_a_known_value_in_a_well_known_header_is_a_placeholder():
-    """If the value of a well-known header is an account of the profile, a report shows a placeholder."""
+    """If the value of a well-known header is an account of the profile, a report shows a placeholder.
+
+    `<account 2>` is the second account of the profile.
+    """
     display = Display(Secrets({"account": ["0001", "1234567"]}))
 
-    assert display.shown_headers((("Age", "1234567"),)) == (("Age", "<account 2>"),)
+    shown_headers = display.shown_headers([("Age", "1234567")])
+
+    assert shown_headers == (("Age", "<account 2>"),)
 
 
 def test_a_body_is_shown_anew_once_another_value_is_known():
-    """If a value becomes known as a transaction code during a run, it is no longer shown, even in a body that was shown
-    before.
+    """A body that was shown before is made anew if one of its values has become known as a transaction code since then.
 
-    The shown form of a body is kept, so that it is made once. It must not be used after another value became known.
+    A display remembers the shown form of each body. It must not give a remembered form that has the code.
     """
     secrets = Secrets({})
-    show_body = Display(secrets).shown_body
+    display = Display(secrets)
     body = b'{"code": 4711}'
-    shown_before = show_body(body)
+
+    shown_before = display.shown_body(body)
     secrets.learn("code", "4711")
+    shown_afterwards = display.shown_body(body)
 
     assert shown_before == '{"code": 4711}'
-    assert "4711" not in show_body(body)
+    assert "4711" not in shown_afterwards
 
 
 @pytest.mark.parametrize(
@@ -373,14 +396,18 @@ def forbidden_words_in(text, pattern=WORD_OR_ESCAPE_IN_JSON):
     An escape, such as \\x1b for a control character, is no word. `pattern` finds words and escapes.
     """
     words = {word for word in pattern.findall(text) if not word.startswith("\\")}
-    return {
-        word for word in words if word.lower() not in WORDS | WORDS_OF_THE_SUITE and not re.fullmatch("[Aa]+", word)
-    }
+    shapes = {word for word in words if re.fullmatch("[Aa]+", word)}
+    ordinary_words = {word for word in words if word.lower() in WORDS | WORDS_OF_THE_SUITE}
+    return words - shapes - ordinary_words
 
 
 def may_be_shown(word):
-    """True if the word is a name of a field made of ordinary words, or one word in capitals."""
-    return NAME_WORDS.issuperset(words_of(word)) or is_surely_no_data(word) or is_plain_value(word)
+    """True if a report may show the word: it is made of ordinary words, is a documented name, or is in capitals.
+
+    `is_surely_no_data` judges the word as the name of a field, `is_plain_value` as the value of `status` or `type`.
+    """
+    has_only_ordinary_words = NAME_WORDS.issuperset(words_of(word))
+    return has_only_ordinary_words or is_surely_no_data(word) or is_plain_value(word)
 
 
 @settings(deadline=None)
@@ -392,7 +419,8 @@ def test_no_word_of_an_answer_is_shown_that_is_not_allowed(display, value, codin
     The test draws names and values at random, with names of people among them, and also cuts the JSON short.
     """
     body = json.dumps(value, ensure_ascii=is_ascii).encode(coding, "replace")
-    shown = display.shown_body(body[: len(body) - cut], "application/json")
+    cut_body = body[: len(body) - cut]
+    shown = display.shown_body(cut_body, "application/json")
 
     forbidden_words = [word for word in forbidden_words_in(shown) if not may_be_shown(word)]
 
@@ -420,7 +448,7 @@ def test_no_word_of_a_header_is_shown_that_is_not_listed(display, name, value):
 
     The test draws the values of headers at random, with names of people among the words.
     """
-    ((shown_name, shown),) = display.shown_headers(((name, value), ("X-Person", value)))
+    [(shown_name, shown_value)] = display.shown_headers([(name, value), ("X-Person", value)])
 
     assert shown_name == name
-    assert forbidden_words_in(shown, WORD_OR_ESCAPE_IN_PLAIN_TEXT) == set()
+    assert forbidden_words_in(shown_value, WORD_OR_ESCAPE_IN_PLAIN_TEXT) == set()
