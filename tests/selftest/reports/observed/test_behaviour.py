@@ -19,7 +19,7 @@ FACTS_OF_REFUSAL = words_as_facts("401 application/problem+json [WWW-Authenticat
 
 
 def run_with(*observations):
-    """A run in which each observation was made by a test of its own."""
+    """A finished run with these observations of what the service does. Each observation was made by another test."""
     run = Run(SANDBOX_PROFILE, "http://127.0.0.1:1", observations=[*observations])
     run.results += (RequirementResult(observation.id, Verdict.OBSERVED) for observation in observations)
     run.close()
@@ -56,7 +56,8 @@ def test_the_message_of_a_requirement_has_the_observations_of_all_tests():
 
     The name of a member that may be data, such as an account number, becomes `*`.
     """
-    facts = redacted_facts(words_as_facts("404") | {("/ac-0001-77", "number"), ("/id", "number")}, str)
+    observed_facts = words_as_facts("404") | {("/ac-0001-77", "number"), ("/id", "number")}
+    facts = redacted_facts(observed_facts, str)  # str: there is no secret to replace in a text
     run = run_with(Observation(UNKNOWN_CODE, facts, "situation b"), Observation(UNKNOWN_CODE, facts, "situation a"))
 
     document = document_of(run)
@@ -81,13 +82,13 @@ HTML_404, JSON_404 = words_as_facts("404 text/html"), words_as_facts("404 applic
 
 
 def facts_of_answer(body, status=200):
-    """The facts of an answer with this body."""
+    """The facts of a JSON answer with this body: its status and media type, and the names and types of its members."""
     return words_as_facts(f"{status} application/json") | facts_of(body)
 
 
-def behaviour_with(*values, situation="", requirement=UNKNOWN_CODE):
-    """A behaviour with these facts in one situation."""
-    return behaviour((requirement, situation, value) for value in values)
+def behaviour_with(*facts_of_answers, situation="", requirement=UNKNOWN_CODE):
+    """What a run observed: the answers to one kind of request (the situation) have these facts."""
+    return behaviour((requirement, situation, facts) for facts in facts_of_answers)
 
 
 @pytest.mark.parametrize(
@@ -128,14 +129,16 @@ def test_answers_drift_as_a_whole_unless_one_stays(earlier_answers, answers_now,
 
 
 def test_a_situation_that_one_run_did_not_exercise_does_not_drift():
-    """Only what both runs observed can drift: a situation or a requirement of one run alone is no difference.
+    """Drift is a difference between what two runs observed. Only what both runs observed can drift.
 
-    Drift is a difference between what two runs observed.
+    A situation (a kind of request) or a requirement that only one run exercised is no difference.
     """
-    earlier = behaviour_with(JSON_404, situation="a") | behaviour_with(
-        words_as_facts("milliseconds"), requirement="executePix.date.unit"
-    )
-    now = behaviour_with(HTML_404, situation="b") | behaviour_with(facts_of_answer({}), requirement=SHAPE_OF_ACCOUNTS)
+    situation_a = behaviour_with(JSON_404, situation="a")
+    situation_b = behaviour_with(HTML_404, situation="b")
+    unit_of_date = behaviour_with(words_as_facts("milliseconds"), requirement="executePix.date.unit")
+    shape_of_accounts = behaviour_with(facts_of_answer({}), requirement=SHAPE_OF_ACCOUNTS)
+    earlier = situation_a | unit_of_date
+    now = situation_b | shape_of_accounts
 
     drift_between_other_situations = [*drifts(earlier, now), *drifts(now, earlier)]
     drift_from_or_to_nothing = [*drifts({}, now), *drifts(now, {})]
@@ -145,13 +148,14 @@ def test_a_situation_that_one_run_did_not_exercise_does_not_drift():
 
 
 def test_long_observations_are_cut():
-    """A long text of what was observed is cut, with one sign `…` at its end: after 400 characters in a message, after
-    300 in a difference.
+    """A long text about what was observed is cut and ends with `…`.
+
+    In a message it is cut after 400 characters, in a difference between two runs (drift) after 300.
     """
     many_facts = frozenset({("", f"{number:03}") for number in range(200)})
 
     message = str(behaviour_in_words({"": many_facts}))
-    (difference,) = drifts({STATUS_VALUES: {"": many_facts}}, {STATUS_VALUES: {"": words_as_facts("404")}})
+    [difference] = drifts({STATUS_VALUES: {"": many_facts}}, {STATUS_VALUES: {"": words_as_facts("404")}})
 
     assert len(message) == 400 + len("…")
     assert (len(difference.was), difference.now) == (300 + len("…"), "404")

@@ -44,34 +44,41 @@ RUN = {
         {"id": NAME_TYPE, "level": "implied", "verdict": "pass"},
     ],
 }
-"""What is read of a conformance.json, and no more."""
+"""The content of a conformance.json, with only the members that a comparison reads."""
 
 
 def changed_document(*, requirements=None, environment=None, **changes):
-    """The document of a run on another day, with these members.
+    """The content of conformance.json (RUN) for a run two days later, with these changes.
 
-    `requirements` has changes by id: {"executePix.json": {"verdict": "fail"}}. `environment` are changes of its members.
+    `requirements` are changes of requirements by id, such as {"executePix.json": {"verdict": "fail"}}. `environment` are
+    changes of the member `environment`, and `changes` those of other members.
     """
     document = copy.deepcopy(RUN) | {"started": "2026-11-22T09:00:00Z"} | changes
-    document["environment"] |= environment or {}
+    if environment:
+        document["environment"] |= environment
+    changes_by_id = requirements or {}
     for entry in document["requirements"]:
-        entry.update((requirements or {}).get(entry["id"], {}))
+        changes_of_entry = changes_by_id.get(entry["id"], {})
+        entry.update(changes_of_entry)
     return document
 
 
 def earlier_run(**changes):
-    """A run with these changes, as it is read from its file."""
+    """An earlier run as a comparison reads it from its conformance.json. `changes` are those of `changed_document`."""
     return EarlierRun.model_validate(changed_document(**changes))
 
 
 def comparison_between(now, was=RUN):
     """The comparison of an earlier run `was` with a run `now`, each given as the content of its conformance.json."""
-    return comparison_of_two_runs(EarlierRun.model_validate(was), EarlierRun.model_validate(now), str)
+    earlier = EarlierRun.model_validate(was)
+    later = EarlierRun.model_validate(now)
+    return comparison_of_two_runs(earlier, later, str)  # str: there is no secret to replace in a text
 
 
 def lists_with_changes(comparison):
-    """The lists of a comparison that are not empty."""
-    return {name: getattr(comparison, name) for name in CHANGES if getattr(comparison, name)}
+    """The lists of changed requirements that are not empty, by their names: {"fixed": ("executePix.json",)}."""
+    lists = {name: getattr(comparison, name) for name in CHANGES}
+    return {name: ids for name, ids in lists.items() if ids}
 
 
 @pytest.mark.parametrize(
@@ -96,15 +103,16 @@ def lists_with_changes(comparison):
 def test_each_change_of_a_requirement_has_its_list(earlier_result, result_now, expected_list):
     """A requirement whose result changed between two runs is in exactly one list of the comparison, such as `fixed`.
 
-    A known failure is a failure that the operator expects (`known`). It counts like a warning.
+    A known failure (`known`) is one that the profile lists, because the operator expects it. It counts like a warning. If
+    nothing changed, or a warning is still one, there is no list (None).
     """
-    earlier, now = (
-        changed_document(requirements={MASKED: ENTRIES_BY_NAME[name]}) for name in (earlier_result, result_now)
-    )
+    earlier = changed_document(requirements={MASKED: ENTRIES_BY_NAME[earlier_result]})
+    now = changed_document(requirements={MASKED: ENTRIES_BY_NAME[result_now]})
+    expected_lists = {expected_list: (MASKED,)} if expected_list else {}
 
     lists = lists_with_changes(comparison_between(now, earlier))
 
-    assert lists == ({expected_list: (MASKED,)} if expected_list else {})
+    assert lists == expected_lists
 
 
 def test_requirements_of_one_run_only_are_no_change():
@@ -117,7 +125,8 @@ def test_requirements_of_one_run_only_are_no_change():
     one_requirement_removed = comparison_between(now=RUN, was=document_with_more)
     one_requirement_added = comparison_between(now=document_with_more, was=RUN)
 
-    assert lists_with_changes(one_requirement_removed) == lists_with_changes(one_requirement_added) == {}
+    assert lists_with_changes(one_requirement_removed) == {}
+    assert lists_with_changes(one_requirement_added) == {}
     assert not one_requirement_removed.worse
     assert not one_requirement_added.worse
 
@@ -142,17 +151,17 @@ def test_comparable_runs_have_the_same_environment_origin_selection_and_permissi
     """
     comparison = comparison_between(changed_document(**change_of_the_run))
     parts_missing_in_the_line = [part for part in parts_that_differ if part not in str(comparison.line)]
+    nothing_differs = parts_that_differ == []
 
     assert comparison.differs == tuple(parts_that_differ)
-    assert comparison.comparable is (not parts_that_differ)
+    assert comparison.comparable is nothing_differs
     assert parts_missing_in_the_line == []
 
 
 def test_two_runs_against_the_embedded_sandbox_are_comparable():
     """The port of the embedded sandbox does not count, because each run starts the sandbox at another port."""
-    earlier, now = (
-        changed_document(environment={"embedded": True, "base_url": f"http://127.0.0.1:{port}"}) for port in (1, 2)
-    )
+    earlier = changed_document(environment={"embedded": True, "base_url": "http://127.0.0.1:1"})
+    now = changed_document(environment={"embedded": True, "base_url": "http://127.0.0.1:2"})
 
     assert comparison_between(now, earlier).comparable
 
@@ -224,12 +233,13 @@ DRIFT_OF_CODE = DRIFT_OF_DATA | {"place": "/code"}
 def test_the_last_line_counts_what_became_worse(changes_before, changes_after, last_line):
     """The last line of a comparison says what is worse in the second run: failures, warnings, and drift.
 
-    Drift is a difference from what an earlier run observed. It counts if the two runs do not list the same drift.
+    Drift is a difference from what was recorded of the service. It counts if the two runs do not list the same drift.
     """
-    run_before_it = earlier_run(**{"started": RUN["started"]} | changes_before)
-    run_after_it = earlier_run(**changes_after)
+    members_of_first_run = {"started": RUN["started"]} | changes_before
+    first_run = earlier_run(**members_of_first_run)
+    second_run = earlier_run(**changes_after)
 
-    lines = list(comparison_lines(run_before_it, run_after_it, str))
+    lines = list(comparison_lines(first_run, second_run, str))
 
     assert lines[-1] == last_line
 
@@ -283,10 +293,10 @@ def test_a_name_and_a_version_of_another_run_have_a_closed_form():
     with_hostile_run = comparison_with_other_run(run, named=hostile_run, before=None, clean=str)
     with_itself = comparison_with_other_run(run, named=run, before=None, clean=str)
 
-    names_of_hostile_run = with_hostile_run.compared_with.environment, with_hostile_run.compared_with.suite_version
-    own_names = with_itself.compared_with.environment, with_itself.compared_with.suite_version
-    assert names_of_hostile_run == ("…", "…")
-    assert own_names == ("staging", "0.1.0")
+    assert with_hostile_run.compared_with.environment == "…"
+    assert with_hostile_run.compared_with.suite_version == "…"
+    assert with_itself.compared_with.environment == "staging"
+    assert with_itself.compared_with.suite_version == "0.1.0"
     assert "Quintela" not in str(with_hostile_run.line)
 
 
@@ -296,10 +306,10 @@ HOSTILE_TEXT = f"{ACCOUNT} \x1b[31m\u202e\n::error::planted ##[error] <script>pl
 
 @pytest.fixture(scope="module")
 def compared_run_and_the_next(tmp_path_factory):
-    """A run that is compared with a run of others, and the next run in the same folder.
+    """A run that is compared with the file of another run (--compare-with), and then a next run in the same folder.
 
-    Both select two requirements. The file of the other run has hostile texts: escape sequences, commands of CI systems, a
-    script and an account number. The other run tested executePix.document.masked, which these runs may not test.
+    Both select a few requirements. The file of the other run has hostile texts: escape sequences, commands of CI systems,
+    a script and an account number. The other run tested executePix.document.masked, which these two may not test.
     """
     folder = tmp_path_factory.mktemp("compared")
     hostile_document = changed_document(environment={"name": HOSTILE_TEXT}, suite={"version": HOSTILE_TEXT})
@@ -322,7 +332,7 @@ def test_a_run_shows_changes_since_another_run(compared_run_and_the_next):
     no longer exercised. That is worse, but the exit status stays 0.
     """
     run = compared_run_and_the_next
-    (line,) = (line for line in run.outputs["output"].splitlines() if line.startswith("compared with "))
+    [line] = [line for line in run.outputs["output"].splitlines() if line.startswith("compared with ")]
 
     assert "(other environment, origin, selection and permissions): 1 no longer exercised" in line
     assert "Change since another run" in run.outputs["report.html"]
@@ -330,8 +340,9 @@ def test_a_run_shows_changes_since_another_run(compared_run_and_the_next):
 
 
 def test_nothing_harmful_of_the_other_run_is_shown(compared_run_and_the_next):
-    """No file and no output of a run has an account, control characters, commands or a script of the run to compare
-    with.
+    """If a run is compared with a file that has hostile texts, no report and no output of the run has these texts.
+
+    They are an account, control characters, commands of CI systems, and a script.
     """
     outputs = compared_run_and_the_next.outputs
     control_character = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]")
@@ -377,15 +388,19 @@ class IsRepaired(Service):
     is_broken = True
 
     def finish(self, request, operation, response):
+        """Change the status of a successful list of accounts to 201, unless the service was repaired."""
         is_list = operation == "listAccounts" and response.status == 200
-        return replace(response, status=201) if self.is_broken and is_list else response
+        if self.is_broken and is_list:
+            return replace(response, status=201)
+        return response
 
 
 @pytest.fixture(scope="module")
-def three_runs(tmp_path_factory):
-    """Three runs in one folder: a whole run, a run of one requirement, and the same again; then what `--list` says.
+def four_runs(tmp_path_factory):
+    """Four runs in one folder: a whole run, two runs of the requirement listAccounts.json, and a whole run again.
 
-    listAccounts.status fails in the first run. Then the service is repaired. The first run is kept as `folder` and `start`.
+    listAccounts.status fails in the first run, and then the service is repaired. `folder` and `start` are those of the
+    first run. After the second run `--list` and `--explain` are called, which send nothing.
     """
     folder = tmp_path_factory.mktemp("newest")
     service = IsRepaired(token=TOKEN_VARIABLES["PIX_TOKEN"])
@@ -421,41 +436,41 @@ def three_runs(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_whole_run_is_compared_with_the_newest_whole_run(three_runs):
+def test_a_whole_run_is_compared_with_the_newest_whole_run(four_runs):
     """A whole run is compared with the newest whole run, even if runs of selected requirements came in between.
 
     listAccounts.status failed in the first whole run. The service was repaired before the second one.
     """
-    assert f"since {three_runs.start}: 1 fixed" in three_runs.lines_of_last_whole_run
+    assert f"since {four_runs.start}: 1 fixed" in four_runs.lines_of_last_whole_run
 
 
 @pytest.mark.slow
-def test_a_run_of_a_selection_is_compared_with_the_newest_run_of_this_selection(three_runs):
+def test_a_run_of_a_selection_is_compared_with_the_newest_run_of_this_selection(four_runs):
     """A run of selected requirements is compared with the newest run of the same selection, and not with a whole run.
 
     Nothing changed between these two runs, because the service was repaired before both.
     """
-    [comparison] = [line for line in three_runs.lines_of_selected_run if line.startswith("since ")]
+    [comparison] = [line for line in four_runs.lines_of_selected_run if line.startswith("since ")]
 
     assert comparison.endswith(" UTC: no change")
-    assert comparison != f"since {three_runs.start}: 1 fixed"
+    assert comparison != f"since {four_runs.start}: 1 fixed"
 
 
 @pytest.mark.slow
-def test_the_list_tells_of_the_newest_whole_run(three_runs):
+def test_the_list_tells_of_the_newest_whole_run(four_runs):
     """`pytest --list` has the verdicts of the newest whole run, although a run of one requirement was later.
 
     listAccounts.status failed in the whole run.
     """
-    assert f", {three_runs.start}: non-conformant; {three_runs.folder}/report.html" in three_runs.lines_of_list[0]
-    assert "  fail           listAccounts.status" in three_runs.lines_of_list
+    assert f", {four_runs.start}: non-conformant; {four_runs.folder}/report.html" in four_runs.lines_of_list[0]
+    assert "  fail           listAccounts.status" in four_runs.lines_of_list
 
 
 @pytest.mark.slow
-def test_an_explanation_tells_of_the_newest_run_that_tested_the_requirement(three_runs):
+def test_an_explanation_tells_of_the_newest_run_that_tested_the_requirement(four_runs):
     """`pytest --explain ID` tells of the newest run that tested the requirement, be it a whole run or not.
 
     Only the whole run tested listAccounts.status. A later run tested listAccounts.json alone.
     """
-    assert f", {three_runs.start}: non-conformant; " in three_runs.text_about_status
-    assert "(only -k listAccounts.json)" in three_runs.text_about_json
+    assert f", {four_runs.start}: non-conformant; " in four_runs.text_about_status
+    assert "(only -k listAccounts.json)" in four_runs.text_about_json

@@ -65,11 +65,13 @@ TEXT_OF_RECORD = (
 
 @pytest.fixture
 def write_file(tmp_path):
-    """A function that writes a record of observations with this content, and returns its path."""
+    """A function that writes a file of observations with this content, a text or bytes, and returns its path."""
 
     def write_record_file(content):
         path = tmp_path / "staging.observed.yaml"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+        if isinstance(content, str):
+            content = content.encode()
+        path.write_bytes(content)
         return path
 
     return write_record_file
@@ -118,7 +120,7 @@ def test_a_record_keeps_requirements_that_the_run_did_not_exercise():
 
 
 def test_a_record_keeps_facts_of_items_if_the_list_was_empty():
-    """A record keeps what it says of the items of a list if the list was empty in the new run.
+    """A record (a file with what was observed of a service) keeps what it says of list items if the list is empty now.
 
     An empty list says nothing of its items. Any other answer replaces what the record says.
     """
@@ -135,12 +137,13 @@ def test_a_record_keeps_facts_of_items_if_the_list_was_empty():
 
 
 def record_with(**members):
-    """The text of a record in which these members are changed or added."""
-    return yaml.safe_dump(yaml.safe_load(TEXT_OF_RECORD) | members)
+    """The text of the record TEXT_OF_RECORD, in YAML, in which these members are changed or added."""
+    record = yaml.safe_load(TEXT_OF_RECORD)
+    return yaml.safe_dump(record | members)
 
 
 def record_with_observed(places):
-    """The text of a record that has only these facts, by place, of the requirement executePix.unknownCode."""
+    """The text of a record with these facts of executePix.unknownCode alone, by place: {"/data": ["object"]}."""
     return record_with(observations={UNKNOWN_CODE: {"": places}})
 
 
@@ -211,7 +214,7 @@ def runs_around_a_record(tmp_path_factory):
     record = path.read_bytes()
     drifted = run_with_files(folder, AnswersListsWith201, *SELECTED, allow=["read"])
     drifted_document, drifted_page = drifted.document, drifted.text("report.html")
-    drifted_case = entry_of_the_run_in_junit(drifted)
+    drifted_case = case_of_run_in_junit(drifted)
     failing = run_with_files(folder, AnswersListsWith201, *SELECTED, allow=["read"], drift="fail")
     return SimpleNamespace(
         path=path,
@@ -242,9 +245,10 @@ def test_a_run_writes_what_it_observed(runs_around_a_record):
 
 
 def test_a_requirement_that_the_suite_does_not_know_is_left_out_of_the_new_record(runs_around_a_record):
-    """A requirement that exists no more is dropped when the record is written. Others that were not observed now stay.
+    """A new record leaves out a requirement that the suite no longer has, and keeps others that were not observed now.
 
-    The earlier record has executePix.gone and executePix.unknownCode. The run observes only two reads.
+    The earlier record has executePix.gone, which does not exist, and executePix.unknownCode. The run observes only two
+    other requirements.
     """
     observations = read_record(runs_around_a_record.path).observations
 
@@ -252,9 +256,9 @@ def test_a_requirement_that_the_suite_does_not_know_is_left_out_of_the_new_recor
 
 
 def test_each_report_of_a_later_run_shows_what_differs_from_the_record(runs_around_a_record):
-    """If a service differs from the record, conformance.json, the terminal, the page and junit.xml show it (drift).
+    """If a service differs from the record (drift), conformance.json, the terminal and the page show the difference.
 
-    It does not fail the run.
+    The drift does not fail the run, so junit.xml has no failure.
     """
     runs = runs_around_a_record
     change = {"id": ACCOUNTS, "situation": "", "place": "", "was": "200 application/json", "is": "201 application/json"}
@@ -271,24 +275,28 @@ def test_each_report_of_a_later_run_shows_what_differs_from_the_record(runs_arou
 def test_drift_fails_a_run_if_the_profile_says_so(runs_around_a_record):
     """If the profile says `drift: fail`, a difference from the record fails the run."""
     failing = runs_around_a_record.failing
-    texts_of_failures = [part.text for part in entry_of_the_run_in_junit(failing) if part.tag == "failure"]
+    texts_of_failures = [part.text for part in case_of_run_in_junit(failing) if part.tag == "failure"]
 
     assert failing.status == 1
     assert failing.document["verdict"] == "drifted"
     assert LINE_ABOUT_DRIFT in texts_of_failures[0]
 
 
-def entry_of_the_run_in_junit(result):
-    """The test case in junit.xml that stands for the run itself."""
+def case_of_run_in_junit(result):
+    """The test case `run` in junit.xml. It has the verdict of the whole run, and no requirement."""
     cases = ElementTree.fromstring(result.text("junit.xml")).iter("testcase")
-    return next(case for case in cases if case.get("name") == "run")
+    [case_of_run] = [case for case in cases if case.get("name") == "run"]
+    return case_of_run
 
 
 NO_OPERATION_SUCCEEDED = AnswersToValidToken()
 
 
 def run_that_accepts(**changes):
-    """A run that only reads, and had no trouble, with these changes. It has tried to write its record (--accept)."""
+    """A run after it tried to write what it observed to its record (--accept).
+
+    Without `changes`, which are attributes of the run, it only read and had no trouble.
+    """
     run = replace(shared_run("partial").run, finished=None, **changes)
     accept_behaviour(run, str)
     return run
@@ -321,7 +329,7 @@ def test_a_broken_run_is_not_accepted(change_of_the_run, reason):
 
 @pytest.mark.parametrize("options", [(), ("--accept",)], ids=["compared", "accepted"])
 def test_a_record_that_cannot_be_read_is_one_line_and_exit_4(options, tmp_path):
-    """If the record of earlier observations cannot be read, pytest prints one line, sends no request, and ends with 4.
+    """If the record of earlier observations cannot be read, pytest prints one line, starts no run, and ends with 4.
 
     --accept is refused, too, because it would destroy what the record holds. The record here has aliases of YAML within
     aliases, which would grow without end.

@@ -31,20 +31,24 @@ BAD = {
 
 @pytest.fixture
 def write_file(tmp_path):
-    """A function that writes a conformance.json into a folder of its own, and returns its path."""
+    """A function that writes a conformance.json into the folder with this name, and returns its path.
+
+    The content is a text, or a dict that becomes JSON.
+    """
 
     def write_conformance_json(content, name="run"):
         path = tmp_path / name / "conformance.json"
-        path.parent.mkdir(exist_ok=True)
-        content = json.dumps(content) if isinstance(content, dict) else content
-        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+        path.parent.mkdir()
+        if isinstance(content, dict):
+            content = json.dumps(content)
+        path.write_bytes(content.encode("utf-8", "surrogatepass"))
         return path
 
     return write_conformance_json
 
 
-def error_of(path, capsys):
-    """The error line of `compare` for a file that cannot be read."""
+def error_line_of_compare(path, capsys):
+    """The error line of the command `compare` for a file that cannot be read. The exit status must be 4."""
     status = main(["compare", str(path), str(path)])
     printed = capsys.readouterr()
 
@@ -62,7 +66,7 @@ def test_an_unreadable_earlier_run_is_one_line_and_exit_4(content, reason, write
     """
     path = write_file(content)
 
-    line = error_of(path, capsys)
+    line = error_line_of_compare(path, capsys)
 
     assert line == f"error: {path}: {reason}{WHAT_IS_EXPECTED}\n"
     assert start_of_compared_run(path) is None
@@ -89,7 +93,7 @@ def test_fifos_and_large_or_missing_files_are_not_read(make_file, reason, tmp_pa
     """
     make_file(tmp_path / "conformance.json")
 
-    line = error_of(tmp_path, capsys)
+    line = error_line_of_compare(tmp_path, capsys)
 
     assert line == f"error: {tmp_path}: {reason}{WHAT_IS_EXPECTED}\n"
 
@@ -119,23 +123,29 @@ def test_compare_prints_nothing_harmful_of_a_file(write_file, capsys):
     document["environment"] |= {"name": HOSTILE_TEXT, "base_url": f"https://{HOSTILE_TEXT}"}
     document["requirements"][0] |= {"message": HOSTILE_TEXT, "text": HOSTILE_TEXT, "verdict": "fail"}
     runs = [str(write_file(RUN, "plain")), str(write_file(document, "planted"))]
-    statuses = [main(["compare", *runs]), main(["compare", *reversed(runs)])]
+    status_if_worse = main(["compare", *runs])
+    status_if_better = main(["compare", *reversed(runs)])
     out = capsys.readouterr().out
 
     control_characters = re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out)
     commands_of_ci = [line for line in out.splitlines() if line.lstrip().startswith("::") or "##" in line]
 
-    assert statuses == [1, 0]
-    assert control_characters == commands_of_ci == []
+    assert (status_if_worse, status_if_better) == (1, 0)
+    assert control_characters == []
+    assert commands_of_ci == []
 
 
 # -- the run before ---------------------------------------------------------------------------------------------------
 
 
-def start_of_compared_run(path, **now):
-    """The start of the run in this file, if a later run is compared with it. None if it is not comparable."""
-    comparison = comparison_with_other_run(earlier_run(**now), named=None, before=run_in_folder(path), clean=str)
-    return comparison and comparison.compared_with.started
+def start_of_compared_run(path):
+    """The start of the run in this file, if a run two days later is compared with it; None if it is not compared."""
+    later_run = earlier_run()
+    run_before = run_in_folder(path)
+    comparison = comparison_with_other_run(later_run, named=None, before=run_before, clean=str)
+    if comparison is None:
+        return None
+    return comparison.compared_with.started
 
 
 @pytest.mark.parametrize(
@@ -148,4 +158,7 @@ def start_of_compared_run(path, **now):
 )
 def test_a_run_is_not_compared_with_one_that_reached_no_service_or_started_later(change, write_file):
     """A run is not compared with an earlier run that reached no service, nor with one that started later."""
-    assert start_of_compared_run(write_file(changed_document(**{"started": RUN["started"]} | change))) is None
+    members_of_earlier_run = {"started": RUN["started"]} | change
+    path = write_file(changed_document(**members_of_earlier_run))
+
+    assert start_of_compared_run(path) is None

@@ -14,7 +14,7 @@ from tests.selftest.reports.recorded.test_reading import (
     PROFILE,
     entry,
     execution_without_digit,
-    har,
+    har_file,
     registration,
     run_of_counts,
 )
@@ -22,7 +22,10 @@ from tests.selftest.reports.recorded.test_reading import (
 
 @cache
 def counts_of_sixteen_files(folder):
-    """The counts of each of sixteen files. A file has two of four parts, in each order, also a part twice."""
+    """The counts of each of sixteen recorded files: for each file, how many of its entries show what.
+
+    Each file is two of four parts, one after the other. All pairs are there, also those of a part with itself.
+    """
     parts = (
         [entry()],
         [execution_without_digit()] * 2,
@@ -31,7 +34,7 @@ def counts_of_sixteen_files(folder):
     )
     files = [[*first_part, *second_part] for first_part in parts for second_part in parts]
     return [
-        counts_of_file(str(har(folder, *entries, name=f"{number}.har")), PROFILE)
+        counts_of_file(str(har_file(folder, *entries, name=f"{number}.har")), PROFILE)
         for number, entries in enumerate(files)
     ]
 

@@ -27,7 +27,7 @@ from tests.selftest.reports.recorded.test_reading import (
     answer_in_base64,
     entry,
     entry_with,
-    har,
+    har_file,
     headers,
     number_of_exchanges,
     registration,
@@ -49,7 +49,7 @@ def failing_ids(run):
 
 
 def note_texts(run):
-    """The notes of a run, each up to its number."""
+    """The texts of the notes of a run. Of each the end is left out, which is a number and a place: ": 2, first at …"."""
     return [str(note.text).rpartition(": ")[0] for note in result_of_run(run).notes]
 
 
@@ -57,50 +57,60 @@ def note_texts(run):
 
 
 def entries_of(recorder):
-    """The answered entries of a file. The last request of Playwright and of axios-har-tracker has no answer."""
-    entries = json.loads((RECORDED / f"{recorder}.har").read_text())["log"]["entries"]
-    return [recorded for recorded in entries if recorded["response"]["status"] not in (-1, "")]
+    """The entries with an answer in the HAR file of a recorder, such as mitmproxy.
+
+    The last request of Playwright and of axios-har-tracker has no answer. They record its status as -1 or empty.
+    """
+    har = json.loads((RECORDED / f"{recorder}.har").read_text())
+    return [recorded for recorded in har["log"]["entries"] if recorded["response"]["status"] not in (-1, "")]
+
+
+def first_deletion(entries):
+    """The first of these HAR entries whose request has the method DELETE."""
+    deletions = [recorded for recorded in entries if recorded["request"]["method"].upper() == "DELETE"]
+    return deletions[0]
 
 
 def result_of_recorder(folder, recorder, entries):
     """The result of `pytest --recorded` for these entries of a recorder."""
-    file = har(folder, *entries, name=f"{recorder}.har")
+    file = har_file(folder, *entries, name=f"{recorder}.har")
     return run_in_this_process(f"--recorded={file}", f"--base-url={SANDBOX}", "--no-report")
 
 
 @pytest.mark.parametrize("recorder", ["mitmproxy", "playwright-embed", "axios-har-tracker"])
 def test_a_recording_of_a_conforming_service_passes(recorder, tmp_path):
-    """A recording of the sandbox, which conforms, passes for each recorder: executions, registrations, deletions and
-    lists are judged.
+    """A recording of the sandbox, which conforms, passes for each recorder.
 
-    `pytest --recorded` judges a HAR file, which is a recording of HTTP traffic, and sends nothing.
+    `pytest --recorded` judges a HAR file, which is a recording of HTTP traffic, and sends nothing. The answers to
+    executions, registrations and deletions are judged.
     """
     result = result_of_recorder(tmp_path, recorder, entries_of(recorder))
 
     assert result.status == 0
     assert failing_ids(result.run) == []
     verdicts = {requirement.id: outcome.verdict for requirement, outcome in result_of_run(result.run).results}
-    assert (verdicts["executePix.json"], verdicts["registerPixKey.json"], verdicts["deletePixKey.json"]) == (
-        "pass", "pass", "pass",
-    )  # fmt: skip
+    assert verdicts["executePix.json"] == "pass"
+    assert verdicts["registerPixKey.json"] == "pass"
+    assert verdicts["deletePixKey.json"] == "pass"
 
 
 @pytest.mark.parametrize("recorder", ["mitmproxy", "playwright-embed", "axios-har-tracker"])
 def test_an_answer_to_a_deletion_without_an_envelope_is_found(recorder, tmp_path):
-    """A recorded answer to a deletion that lacks the documented field `code` fails, for each recorder.
+    """A recorded answer to a deletion fails if it lacks the documented fields `code` and `data`, for each recorder.
 
     mitmproxy records no body of a DELETE request. The answer is judged nevertheless, and a note says so.
     """
     entries = entries_of(recorder)
-    deletion = next(recorded for recorded in entries if recorded["request"]["method"].upper() == "DELETE")
+    deletion = first_deletion(entries)
     text = '{"deleted": true}'
     deletion["response"]["content"] |= {"text": text, "size": len(text)}
     deletion["response"]["headers"] = headers(content_type="application/json", content_length=str(len(text)))
     result = result_of_recorder(tmp_path, recorder, entries)
+    has_note_about_body = NOTE_NO_BODY_OF_REQUEST in note_texts(result.run)
 
     assert result.status == 1
     assert failing_ids(result.run) == ["deletePixKey.envelope.code.present", "deletePixKey.envelope.data.present"]
-    assert (NOTE_NO_BODY_OF_REQUEST in note_texts(result.run)) == (recorder == "mitmproxy")
+    assert has_note_about_body is (recorder == "mitmproxy")
 
 
 @pytest.mark.parametrize("recorder", ["playwright-omit", "playwright-attach"])
@@ -125,7 +135,10 @@ SUCCESS_WITHOUT_ENVELOPE = '{"deleted": true}'
 
 
 def deletion(text=SUCCESS_WITHOUT_ENVELOPE, *, posted=None, **request):
-    """The deletion of a key, whose body is recorded as `posted` says. Its answer lacks the envelope."""
+    """A HAR entry of the deletion of a key. Its answer lacks the documented fields `code` and `data`.
+
+    `posted` is the recorded body of the request; without it there is none. `request` are other members of the request.
+    """
     recorded_deletion = entry(path="/v1/pix/keys/ac-1", method="DELETE", text=text)
     recorded_deletion["request"] |= {
         "headers": headers(authorization=f"Bearer {TOKEN}", content_type="application/json"),
@@ -214,7 +227,8 @@ def test_a_request_that_is_not_as_documented_promises_no_success(recording, tmp_
 
     The interface document does not say how a service answers such a request.
     """
-    run = run_of_entries(tmp_path, entry(), REQUESTS_NOT_AS_DOCUMENTED[recording])
+    successful_execution = entry()  # shows that the token is valid
+    run = run_of_entries(tmp_path, successful_execution, REQUESTS_NOT_AS_DOCUMENTED[recording])
 
     assert failing_ids(run) == []
 
@@ -223,7 +237,7 @@ def test_a_request_that_is_not_as_documented_promises_no_success(recording, tmp_
 
 
 def empty_execution(**changes):
-    """An execution that is answered with 200 and an empty body."""
+    """A HAR entry of an execution that is answered with 200 and an empty body. `changes` are arguments of `entry`."""
     execution = entry(**changes)
     execution["response"] |= {"content": {"size": 0, "mimeType": "application/json", "text": ""}, "bodySize": 0}
     return execution
@@ -287,7 +301,10 @@ def test_a_recording_without_tokens_says_so(tmp_path):
 
 
 def execution_with_content(content, **changes):
-    """An execution with a valid token, whose answer is recorded with this content."""
+    """A HAR entry of an execution with a token, whose answer has this `content`: its text, its size and its encoding.
+
+    `changes` are other members of the response, such as `bodySize`.
+    """
     execution = entry()
     execution["response"] |= {"content": {"mimeType": "application/json"} | content, **changes}
     return execution
@@ -330,7 +347,8 @@ def test_an_answer_that_is_not_recorded_is_no_fault_of_the_service(recording, tm
 
     A recorder may leave a body out, cut it, or keep it compressed in a form that cannot be read.
     """
-    run = run_of_entries(tmp_path, entry(), ANSWERS_NOT_RECORDED[recording])
+    successful_execution = entry()  # shows that the token is valid
+    run = run_of_entries(tmp_path, successful_execution, ANSWERS_NOT_RECORDED[recording])
 
     assert failing_ids(run) == []
     assert note_texts(run) == [NOTE_NO_BODY_OF_ANSWER]
@@ -347,19 +365,19 @@ ANSWERS_THAT_WERE_EMPTY = {
 
 @pytest.mark.parametrize("recording", ANSWERS_THAT_WERE_EMPTY)
 def test_an_answer_that_was_empty_fails(recording, tmp_path):
-    """If the recording says that the body of an execution had no bytes, the answer fails, because a success must be
-    JSON.
-    """
-    run = run_of_entries(tmp_path, entry(), ANSWERS_THAT_WERE_EMPTY[recording])
+    """If the recording says that the answer to an execution had no bytes, the answer fails, because it must be JSON."""
+    successful_execution = entry()  # shows that the token is valid
+    run = run_of_entries(tmp_path, successful_execution, ANSWERS_THAT_WERE_EMPTY[recording])
 
     assert failing_ids(run) == ["executePix.json"]
     assert note_texts(run) == []
 
 
 def base64_in_lines(raw):
-    """Base64 in lines of 76 characters."""
+    """These bytes in base64, in lines of 76 characters."""
     text = b64encode(raw).decode()
-    return "\r\n".join(text[at : at + 76] for at in range(0, len(text), 76))
+    lines = [text[start : start + 76] for start in range(0, len(text), 76)]
+    return "\r\n".join(lines)
 
 
 BODY_AS_TEXT = BODY.decode()
@@ -383,15 +401,17 @@ BODIES_IN_OTHER_FORMS = {
 
 @pytest.mark.parametrize("form", BODIES_IN_OTHER_FORMS)
 def test_a_body_in_another_form_is_judged(form, tmp_path):
-    """A body that is recorded in base64, compressed, or with another length is judged: a conforming one passes, one
-    without a field fails.
+    """A body that is recorded in base64, compressed, or with another length is judged.
+
+    A conforming body has no failure. A body without the field `digit` fails. `record` makes a HAR entry with the body.
     """
     record = BODIES_IN_OTHER_FORMS[form]
+    successful_execution = entry()  # shows that the token is valid
     result_without_digit = {name: value for name, value in EXECUTION_RESULT.items() if name != "digit"}
     body_without_digit = json.dumps({"code": 0, "data": result_without_digit})
 
-    conforming_run = run_of_entries(tmp_path, entry(), record(BODY_AS_TEXT))
-    deviating_run = run_of_entries(tmp_path, entry(), record(body_without_digit))
+    conforming_run = run_of_entries(tmp_path, successful_execution, record(BODY_AS_TEXT))
+    deviating_run = run_of_entries(tmp_path, successful_execution, record(body_without_digit))
 
     assert (failing_ids(conforming_run), note_texts(conforming_run)) == ([], [])
     assert failing_ids(deviating_run) == ["executePix.digit.present"]
@@ -408,15 +428,16 @@ def with_damaged_middle(raw):
     ids=["gzip", "deflate, with Content-Length"],
 )
 def test_a_broken_content_coding_is_a_fault_of_the_service(coding, has_length, tmp_path):
-    """A compressed answer that cannot be decompressed fails, although all of its bytes are recorded. The message names
-    the coding.
+    """A compressed answer that cannot be decompressed fails if all of its bytes are recorded. The message names the coding.
 
     The recorder did not cut the body, so the service must have sent it broken.
     """
-    damaged = with_damaged_middle({"gzip": GZIP, "deflate": DEFLATE}[coding])
-    length = {"content_length": str(len(damaged))} if has_length else {}
-    damaged_answer = answer_in_base64(damaged, content_encoding=coding, **length)
-    run = run_of_entries(tmp_path, entry(), damaged_answer)
+    compressed_body = {"gzip": GZIP, "deflate": DEFLATE}[coding]
+    damaged_body = with_damaged_middle(compressed_body)
+    header_of_length = {"content_length": str(len(damaged_body))} if has_length else {}
+    damaged_answer = answer_in_base64(damaged_body, content_encoding=coding, **header_of_length)
+    successful_execution = entry()  # shows that the token is valid
+    run = run_of_entries(tmp_path, successful_execution, damaged_answer)
     [message] = [str(result.message) for _, result in result_of_run(run).results if result.fails]
 
     assert failing_ids(run) == ["executePix.json"]
@@ -470,7 +491,7 @@ def test_an_entry_without_a_status_has_no_response(status):
 
 
 def execution_with_headers(listed, **content):
-    """An execution whose answer has these headers, and this content."""
+    """A HAR entry of an execution whose answer has these headers. `content` are other members of its `content`."""
     execution = entry()
     execution["response"] |= {"headers": listed, "content": {"text": BODY_AS_TEXT, "size": BODY_SIZE} | content}
     return execution
@@ -534,7 +555,7 @@ def test_a_registration_without_its_body_names_no_key_type(tmp_path):
 
 
 def registration_of_undocumented_type(status):
-    """A recorded registration of a key type that is not documented, which was refused with this status."""
+    """A HAR entry of a registration of an undocumented key type, IBAN, which was refused with this status."""
     body = {"pixKey": "ana@example.com", "account": "ac-1", "pixKeyType": "IBAN"}
     refusal = json.dumps({"code": status, "message": "refused"})
     return entry(path="/v1/pix/keys/ac-1", method="POST", sent=body, status=status, text=refusal)
@@ -594,11 +615,11 @@ PLACES = [
 
 
 def counts_of_exchanges(*exchanges):
-    """The result of a recording with these exchanges, after they were judged."""
-    maker = FileCounter("traffic.har", PROFILE)
+    """The counts of recorded traffic (how many exchanges show what) after these exchanges were judged."""
+    counter = FileCounter("traffic.har", PROFILE)
     for exchange in exchanges:
-        maker.judge(exchange)
-    return maker.finished()
+        counter.judge(exchange)
+    return counter.finished()
 
 
 @given(st.sampled_from(PLACES), ANYTHING)
@@ -610,11 +631,12 @@ def test_no_value_in_an_entry_ends_a_run(place, value):
     The test draws places and values at random.
     """
     exchange_or_reason = exchange_of(entry_with(place, value), 1, BASE)
-    is_read = isinstance(exchange_or_reason, RecordedExchange)
-    counts = counts_of_exchanges(*([exchange_or_reason] if is_read else []))
+    is_reason = isinstance(exchange_or_reason, Message)
+    exchanges_to_judge = [] if is_reason else [exchange_or_reason]
+    counts = counts_of_exchanges(*exchanges_to_judge)
 
-    assert is_read or isinstance(exchange_or_reason, Message)
-    assert number_of_exchanges(counts) == int(is_read)
+    assert is_reason or isinstance(exchange_or_reason, RecordedExchange)
+    assert number_of_exchanges(counts) == len(exchanges_to_judge)
 
 
 # -- the command line -------------------------------------------------------------------------------------------------
@@ -625,11 +647,13 @@ def test_each_path_that_leads_to_nothing_is_named(tmp_path):
 
     This holds even if another path leads to a file.
     """
-    file, absent_file, empty_glob = har(tmp_path, entry()), tmp_path / "absent.har", tmp_path / "none-*.har"
+    file = har_file(tmp_path, entry())
+    absent_file = tmp_path / "absent.har"
+    empty_glob = tmp_path / "none-*.har"
     options = [f"--recorded={path}" for path in (file, absent_file, empty_glob)]
 
     result = run_in_this_process(*options, f"--base-url={BASE}", "--no-report")
-    *_, last_line = result.output.strip().splitlines()
+    last_line = result.output.strip().splitlines()[-1]
 
     assert result.status == 4
     assert last_line == (
@@ -643,7 +667,7 @@ def test_a_path_that_exists_is_no_pattern(scheme, tmp_path):
 
     Firefox writes names such as `Archive [26-11-24 10-20-30].har`.
     """
-    file = har(tmp_path, entry(), name="api.bank.example_Archive [26-11-24 10-20-30].har")
+    file = har_file(tmp_path, entry(), name="api.bank.example_Archive [26-11-24 10-20-30].har")
     result = run_in_this_process(f"--recorded={scheme}{file}", f"--base-url={BASE}", "--no-report")
 
     assert result.status == 0

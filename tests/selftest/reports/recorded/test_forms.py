@@ -27,13 +27,13 @@ ANSWERS = [
 @given(st.permutations(ANSWERS * 2))
 @settings(deadline=None, max_examples=5)
 def test_equal_answers_have_equal_deviations_in_any_order(answers):
-    """A recorded answer has the same deviations whether it is judged alone or among others that were judged before it.
+    """A recorded answer has the same deviations if it is judged alone and if it is judged after other answers.
 
-    The form of an answer is its status, and the names and types of its members. Answers of the same form are judged
-    only once by most rules. `Forms` remembers the result for the others.
+    The form of an answer is its status, and the names and types of its members. Most rules judge only one answer of
+    each form. `Forms` remembers the result for later answers of the same form.
     """
     forms = Forms()
-    exchanges = [exchange_of(entry(**dict(answer)), 1, BASE) for answer in answers]
+    exchanges = [exchange_of(entry(**answer), 1, BASE) for answer in answers]
     ids_judged_alone = [{id for id in RULES if judge(id, exchange).deviates} for exchange in exchanges]
 
     ids_judged_together = [{id for id, _ in forms.deviations(exchange, exchange.response)} for exchange in exchanges]
@@ -51,8 +51,8 @@ def test_each_answer_is_counted_once_for_its_form_and_once_for_its_values(answer
     """
     forms = Forms()
     for answer in answers:
-        exchange = exchange_of(entry(**dict(answer)), 1, BASE)
-        list(forms.deviations(exchange, exchange.response))
+        exchange = exchange_of(entry(**answer), 1, BASE)
+        list(forms.deviations(exchange, exchange.response))  # it judges the answer while it yields
     number_of_counts = sum(forms.held.values())
 
     counts_of_an_answer = 2  # one for its form, one for its values

@@ -45,16 +45,18 @@ MAY_BE_REFUSALS = ("ExecutionIsHtml", "RegistrationIsHtml", "DeletionIsHtml", "D
 
 
 def headers(**named):
-    """HAR headers of these names and values."""
+    """Headers as a HAR file has them. `headers(content_type="x")` is the header content-type with the value x."""
     return [{"name": name.replace("_", "-"), "value": value} for name, value in named.items()]
 
 
 def entry(
     data=EXECUTION_RESULT, *, path="/v1/execute/pix/TX-1", method="GET", sent=None, token=TOKEN, status=200, **response
 ):
-    """A HAR entry as mitmproxy writes it: an execution, or another exchange, as the arguments say.
+    """A HAR entry (a recorded request with its answer) as mitmproxy writes it.
 
-    `data` is the member of the answer, `text` its whole body. `sent` is the JSON body of the request.
+    Without arguments it is an execution with a token and the documented answer. `data` is the member `data` of the
+    answer. `sent` is the JSON body of the request. `response` are members of the recorded response; its member `text` is
+    the whole body of the answer, in the place of one with `data`.
     """
     text = response.pop("text", None) or json.dumps({"code": 0, "data": data})
     request = {"method": method, "url": BASE + path, "headers": headers(authorization=f"Bearer {token}")}
@@ -67,20 +69,21 @@ def entry(
 
 
 def registration(**changes):
-    """A HAR entry of a registration."""
+    """A HAR entry of a registration of an e-mail key, with these changes in the body of the request."""
     body = {"pixKey": "ana@example.com", "account": "ac-1", "pixKeyType": "EMAIL"}
     return entry(REGISTRATION_RESULT, path="/v1/pix/keys/ac-1", method="POST", sent=body | changes)
 
 
-def har(folder, *entries, name="traffic.har"):
-    """A HAR file with these entries."""
+def har_file(folder, *entries, name="traffic.har"):
+    """The path of a new HAR file with these entries."""
+    log = {"version": "1.2", "pages": [{"id": "p"}], "entries": entries, "comment": ""}
     file = folder / name
-    file.write_text(json.dumps({"log": {"version": "1.2", "pages": [{"id": "p"}], "entries": entries, "comment": ""}}))
+    file.write_text(json.dumps({"log": log}))
     return file
 
 
 def run_of_counts(counts):
-    """The run that these counts of recorded traffic make."""
+    """A finished run with the results that follow from these counts of recorded traffic."""
     run = Run(PROFILE, BASE, recorded=Recording())
     fill_run(run, counts)
     run.close()
@@ -88,23 +91,25 @@ def run_of_counts(counts):
 
 
 def run_of_entries(folder, *entries):
-    """The run of a HAR file with these entries."""
-    return run_of_counts(merged_counts(counts_of_file(str(har(folder, *entries)), PROFILE), RecordedCounts()))
+    """A finished run that judged a HAR file with these entries."""
+    file = har_file(folder, *entries)
+    counts = counts_of_file(str(file), PROFILE)
+    return run_of_counts(merged_counts(counts, RecordedCounts()))
 
 
 def entry_with(place, value):
-    """An entry with another value at a place such as `response.content.text`."""
+    """A HAR entry of an execution with this value at this place. A place is a path such as `response.content.text`."""
     changed_entry = entry()
-    *outer_members, member = place.split(".")
+    *outer_members, last_member = place.split(".")
     part = changed_entry
     for outer_member in outer_members:
         part = part[outer_member]
-    part[member] = value
+    part[last_member] = value
     return changed_entry
 
 
 def answer_in_base64(raw, **named):
-    """An execution whose answer is recorded in base64."""
+    """A HAR entry of an execution whose answer has these bytes, in base64. `named` are more headers of the answer."""
     return entry_with("response", entry()["response"] | {
         "headers": headers(content_type="application/json", **named),
         "content": {"encoding": "base64", "text": b64encode(raw).decode()},
@@ -149,10 +154,13 @@ def test_files_of_all_recorders_are_read_alike(form, tmp_path):
 def test_a_redacted_token_is_unknown(credential):
     """If a recorder replaced the token by a text such as `***`, nobody knows if the token was valid.
 
-    Requirements that need a valid token are not judged then.
+    So the credential is "unknown", and the exchange is not `valid`: requirements that need a valid token are not judged.
     """
-    exchange = exchange_of(entry_with("request.headers", headers(authorization=credential)), 1, BASE)
-    exchange_with_a_token = exchange_of(entry(), 1, BASE)
+    entry_with_credential = entry_with("request.headers", headers(authorization=credential))
+    entry_with_a_token = entry()
+
+    exchange = exchange_of(entry_with_credential, 1, BASE)
+    exchange_with_a_token = exchange_of(entry_with_a_token, 1, BASE)
 
     assert (exchange.credential, exchange.valid) == ("unknown", False)
     assert exchange_with_a_token.credential == "valid"
@@ -165,7 +173,7 @@ def test_a_token_is_valid_once_it_was_granted_something(tmp_path):
     """
     success = entry()
     empty_answer = entry_with("response.content", {"size": 0, "mimeType": "application/json", "text": ""})
-    empty_answer["response"]["bodySize"] = 0
+    empty_answer["response"]["bodySize"] = 0  # so the service sent no byte, and the recorder did not lose the body
 
     empty_answer_first = result_of_run(run_of_entries(tmp_path, empty_answer, success))
     success_first = result_of_run(run_of_entries(tmp_path, success, empty_answer))
@@ -229,13 +237,13 @@ def test_an_entry_that_is_not_judged_has_a_note(reason, verdict, tmp_path):
 
 
 def only_unjudged_entry(counts):
-    """The only entry of a recording that was not judged, with its number and the reason."""
-    [(_, [example])] = counts.keys_with_examples(UNJUDGED)
-    return example
+    """The entry of a recording that was not judged, with its number and the reason. There must be exactly one."""
+    [(_, [unjudged_entry])] = counts.keys_with_examples(UNJUDGED)  # the pair is what was counted, and its entries
+    return unjudged_entry
 
 
 def number_of_exchanges(counts):
-    """The number of exchanges that were judged."""
+    """The number of exchanges that were judged, according to these counts of recorded traffic."""
     return counts.times[EXCHANGES]
 
 
@@ -304,33 +312,42 @@ def test_three_bad_answers_of_two_thousand_are_one_finding(tmp_path):
 
 
 def recorded_entries(service, environment="sandbox"):
-    """The exchanges of a run against a service, as entries of a recording."""
-    return list(map(har_entry, sent_in_memory(service, environment).session.door.exchanges))
+    """The exchanges of a run against a service, each as a HAR entry."""
+    sent_traffic = sent_in_memory(service, environment)
+    exchanges = sent_traffic.session.door.exchanges  # the door sends all requests of a run, and remembers the exchanges
+    return [har_entry(exchange) for exchange in exchanges]
 
 
-def failing_and_warning(folder, entries):
-    """The ids of the requirements that fail, and of those that warn, in a run of these recorded entries."""
-    counts = counts_of_file(str(har(folder, *entries)), replace(PROFILE, base_url="http://127.0.0.1"))
+def failing_and_warning_ids(folder, entries):
+    """The ids of the requirements that fail, and the ids of those that warn, if these recorded entries are judged."""
+    profile = replace(PROFILE, base_url="http://127.0.0.1")
+    file = har_file(folder, *entries)
+    counts = counts_of_file(str(file), profile)
     results = result_of_run(run_of_counts(counts)).results
-    failing = {requirement.id for requirement, result in results if result.verdict == "fail"}
-    warning = {requirement.id for requirement, result in results if result.verdict == "warn"}
-    return [failing, warning]
+    failing_ids = {requirement.id for requirement, result in results if result.verdict == "fail"}
+    warning_ids = {requirement.id for requirement, result in results if result.verdict == "warn"}
+    return failing_ids, warning_ids
 
 
 def services_chosen_at_random(registry):
-    """About one service of ONE_SERVICE_OF in a registry, chosen at random by its name. All with PIX_PROOF=exhaustive.
+    """Example services of a registry (MUTANTS or VARIANTS): about one in 60, or all with PIX_PROOF=exhaustive.
 
-    Services that differ only on sockets, or with parallel requests, are left out: a recording does not show that.
+    The name of a service decides if it is chosen, so that each run chooses the same ones. Services that differ only on
+    sockets, or with parallel requests, are left out, because a recording does not show that.
     """
-    declared_services = [
+
+    def is_chosen(declared_service):
+        return ONE_SERVICE_OF == 1 or Random(declared_service.name).random() < 1 / ONE_SERVICE_OF
+
+    recordable_services = [
         declared_service
         for declared_service in registry.declared_services.values()
         if not declared_service.on_the_wire and not declared_service.parallel
     ]
     return [
         pytest.param(declared_service, id=declared_service.name)
-        for declared_service in declared_services
-        if ONE_SERVICE_OF == 1 or Random(declared_service.name).random() < 1 / ONE_SERVICE_OF
+        for declared_service in recordable_services
+        if is_chosen(declared_service)
     ]
 
 
@@ -342,11 +359,11 @@ def test_a_conforming_service_does_not_fail(declared_service, tmp_path):
     The services are example services (VARIANTS) that conform in unusual ways. The project keeps them to prove the
     suite. A few of them are chosen at random.
     """
-    failing, _ = failing_and_warning(
-        tmp_path, recorded_entries(declared_service.service_class(), declared_service.environment)
-    )
+    entries = recorded_entries(declared_service.service_class(), declared_service.environment)
 
-    assert failing == set()
+    failing_ids, _ = failing_and_warning_ids(tmp_path, entries)
+
+    assert failing_ids == set()
 
 
 @pytest.mark.slow
@@ -360,30 +377,33 @@ def test_a_fault_that_a_single_answer_shows_is_found(declared_service, tmp_path)
     the refusal of a wrong token (MAY_BE_REFUSALS): in a recording they cannot be told from one, so nothing needs to be
     found. No other requirement fails.
     """
-    failing, warning = failing_and_warning(
-        tmp_path, recorded_entries(declared_service.service_class(), declared_service.environment)
-    )
+    entries = recorded_entries(declared_service.service_class(), declared_service.environment)
+
+    failing_ids, warning_ids = failing_and_warning_ids(tmp_path, entries)
     broken_requirements_that_one_answer_shows = {
         id
         for id in declared_service.fails | declared_service.warns
         if not id.endswith(NEEDS_SEVERAL_EXCHANGES)
         and ".pixKeyType." not in id  # a refused key type shows only beside a type that is accepted
     }
-    not_found = broken_requirements_that_one_answer_shows - failing - warning
+    not_found = broken_requirements_that_one_answer_shows - failing_ids - warning_ids
+    looks_like_a_refusal = declared_service.name in MAY_BE_REFUSALS
 
-    assert not_found == set() or declared_service.name in MAY_BE_REFUSALS
-    assert failing <= declared_service.fails
+    assert looks_like_a_refusal or not_found == set()
+    assert failing_ids <= declared_service.fails
 
 
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
 def result_of_recorded_run(folder, *entries, name="run", **options):
-    """The result of `pytest --recorded` with these entries, in this process. No token is set."""
+    """The result of `pytest --recorded` for a HAR file with these entries, in this process. No token is set.
+
+    The report goes to a folder of this name. `options` are more options: `compare_with=x` is `--compare-with=x`.
+    """
+    file = har_file(folder, *entries)
     arguments = [f"--{option.replace('_', '-')}={value}" for option, value in options.items()]
-    return run_in_this_process(
-        f"--recorded={har(folder, *entries)}", f"--base-url={BASE}", f"--report-dir={folder / name}", *arguments
-    )
+    return run_in_this_process(f"--recorded={file}", f"--base-url={BASE}", f"--report-dir={folder / name}", *arguments)
 
 
 def test_a_recording_is_judged_without_a_token(tmp_path):
@@ -427,10 +447,10 @@ def test_the_results_of_two_recordings_are_compared(tmp_path):
 def test_a_wrong_command_line_prints_one_line(path, options, line, tmp_path, monkeypatch):
     """`pytest --recorded` ends with one error line and exit status 4 if there is no file or the service is not named."""
     monkeypatch.chdir(tmp_path)
-    har(tmp_path, name="traffic.har")
+    har_file(tmp_path, name="traffic.har")
 
     result = run_in_this_process(f"--recorded={path}", "--no-report", *options)
-    *_, last_line = result.output.strip().splitlines()
+    last_line = result.output.strip().splitlines()[-1]
 
     assert result.status == 4
     assert last_line == f"ERROR: {line}"
@@ -462,11 +482,15 @@ def test_nothing_of_a_recording_is_copied(tmp_path):
     refused = entry_with("response", entry(text=json.dumps({"error": all_canaries}), status=500)["response"])
     result = result_of_recorded_run(tmp_path, entry(), registration(), echoing, refused)
     texts = {file.name: file.read_text("utf-8") for file in result.folder.iterdir()} | {"output": result.output}
-    encoded_canaries = [form for value in canaries for form in encodings(value).values()]
-    leaked = [(form, name) for name, text in texts.items() for form in encoded_canaries if form in text]
+    encoded_canaries = [form for canary in canaries for form in encodings(canary).values()]
+    leaked_by_file = {
+        file_name: [form for form in encoded_canaries if form in text] for file_name, text in texts.items()
+    }
+
+    files_with_leaks = [file_name for file_name, forms in leaked_by_file.items() if forms]
 
     assert result.status == 1
-    assert leaked == []
+    assert files_with_leaks == []
 
 
 @pytest.mark.slow
@@ -477,12 +501,13 @@ def test_a_cluster_of_workers_gives_the_same_result(tmp_path):
     from reports.recorded.reading import counts_of_files, files_of
 
     for name in ("one.har", "other.har"):
-        har(tmp_path, entry(), execution_without_digit(), name=name)
+        har_file(tmp_path, entry(), execution_without_digit(), name=name)
     files = files_of([f"file://{tmp_path}/*.har"])
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
     ) as cluster:
         counts_of_cluster = counts_of_files(files, PROFILE, cluster.scheduler_address)
-    counts_of_this_process = reduce(merged_counts, (counts_of_file(file, PROFILE) for file in files), RecordedCounts())
+    counts_of_each_file = [counts_of_file(file, PROFILE) for file in files]
+    counts_of_this_process = reduce(merged_counts, counts_of_each_file, RecordedCounts())
 
     assert counts_of_cluster == counts_of_this_process

@@ -12,11 +12,11 @@ EXISTS = "listAccounts.exists"
 
 
 def verdict_of(requirement_id, code, *, held, broken):
-    """The verdict on a requirement if `held` recorded exchanges conform and `broken` others do not.
+    """The verdict on a requirement if `held` recorded exchanges conform to it and `broken` exchanges do not.
 
-    Those that do not conform have a finding with this code, such as "missing". `times` of the counts says how many times
-    something was counted. The first part of its key says what: HELD and BROKEN are the numbers of exchanges that conform
-    and that deviate, DEVIATION is the number with one finding.
+    An exchange that does not conform has a finding with this code, such as "missing". `counts.times` has numbers of
+    exchanges by what was counted: EXCHANGES are all, HELD those that conform, BROKEN those that deviate, and DEVIATION
+    those that deviate with this finding.
     """
     counts = RecordedCounts()
     counts.times[EXCHANGES] = held + broken
