@@ -58,31 +58,38 @@ def run():
     return Run(SANDBOX_PROFILE, "http://127.0.0.1:1", narrowed=True)
 
 
-def add_result(run, row_id, verdict, message="", exchanges=(), *findings):
-    """Add a result of a requirement, with exchanges as its evidence."""
-    run.selected.add(row_id)
-    run.results.append(RequirementResult(row_id, verdict, message, tuple(exchanges), findings=findings))
-    run.exchanges |= {number: exchange(number) for number in exchanges if number not in run.exchanges}
+def add_result(run, requirement_id, verdict, message="", exchanges=()):
+    """Add the result of a requirement to a run. `exchanges` are the numbers of the exchanges that show the result."""
+    run.selected.add(requirement_id)
+    run.results.append(RequirementResult(requirement_id, verdict, message, tuple(exchanges)))
+    for number in exchanges:
+        run.exchanges.setdefault(number, exchange(number))
 
 
-def exchange(number, text_at=lambda place: f"<{place}>"):
-    """An exchange as reports/showing/evidence.py gives it. `text_at` makes the text for each place."""
-    headers = {side: ((text_at(f"{side} header"), text_at(f"{side} value")),) for side in ("request", "response")}
+def name_of_place(place):
+    """The text that `exchange` has at a place, unless a test says otherwise: "<url>" at the place "url"."""
+    return f"<{place}>"
+
+
+def exchange(number, text_at=name_of_place):
+    """An exchange (a request with its answer) as a report shows it. `text_at` makes its text for each place in it."""
+    request_headers = ((text_at("request header"), text_at("request value")),)
+    response_headers = ((text_at("response header"), text_at("response value")),)
     texts = {field: text_at(field) for field in ("operation", "credential", "lines_that_resend", "part", "purpose")}
     return ShownExchange(
         number=number, started=0.0, elapsed_ms=1.5, beside=0, **texts,
-        request=ShownRequest("GET", text_at("url"), headers["request"], text_at("request body")),
-        response=ShownResponse(200, "the limit", headers["response"], text_at("response body")),
+        request=ShownRequest("GET", text_at("url"), request_headers, text_at("request body")),
+        response=ShownResponse(200, "the limit", response_headers, text_at("response body")),
     )  # fmt: skip
 
 
 def page_of_run(run):
-    """The page of a run, as a browser reads it."""
+    """The page of a run, as a browser without JavaScript has it: its tags, ids, links, references and text."""
     return Page(summary_html(run, document_of(run)))
 
 
 def hostile_text_at(place):
-    """Markup, quotes and template syntax, after the name of the place."""
+    """The name of a place, and after it a text with markup, quotes and template syntax, which must do no harm there."""
     return f"{place} {HOSTILE}"
 
 
@@ -113,16 +120,17 @@ class TestWhatIsShownIsText:
         add_result(run, DIGIT, Verdict.FAIL, hostile_text_at("failure of a row"), [1, 2])
         add_result(run, MASKED, Verdict.NOT_EXERCISED, hostile_text_at("what is missing"))
         add_result(run, CRASH, Verdict.PASS, hostile_text_at("passing message"))
-        no_answer = dict.fromkeys(("failure", "failure_kind"), hostile_text_at("no answer"))
-        silent = replace(exchange(2), response=None, **no_answer)
-        run.exchanges = {1: exchange(1, hostile_text_at), 2: silent}
+        text_of_failure = hostile_text_at("no answer")
+        unanswered = replace(exchange(2), response=None, failure=text_of_failure, failure_kind=text_of_failure)
+        run.exchanges = {1: exchange(1, hostile_text_at), 2: unanswered}
 
-        unreachable = page_of_run(run)
-        run.unreachable = ""
-        reached = page_of_run(run)
+        page_if_unreachable = page_of_run(run)
+        run.unreachable = ""  # the page of an unreachable service leaves out some places
+        page_if_reached = page_of_run(run)
 
-        places_not_shown = [place for place in PLACES if hostile_text_at(place) not in unreachable.text + reached.text]
-        tags_of_hostile_text = {"script", "img"} & {*unreachable.tags, *reached.tags}
+        text_of_both_pages = page_if_unreachable.text + page_if_reached.text
+        places_not_shown = [place for place in PLACES if hostile_text_at(place) not in text_of_both_pages]
+        tags_of_hostile_text = {"script", "img"} & {*page_if_unreachable.tags, *page_if_reached.tags}
 
         assert places_not_shown == []
         assert tags_of_hostile_text == set()
@@ -134,7 +142,7 @@ class TestWhatIsShownIsText:
         assert "a\\x00b\\x1bc\\u202ed\\u200be\\ud800f" in page_of_run(run).text
 
     def test_the_ids_of_tests_are_escaped(self, run):
-        """Markup in the id of a test is escaped on the page, which pytest-html does not do itself."""
+        """Markup in the id of a test is escaped on the page. pytest-html, which makes the table of tests, does not do so."""
         report = SimpleNamespace(nodeid="x[<img>]", when="call", outcome="passed")
         row = ["result", "test id", "duration", "links"]
 
@@ -152,9 +160,9 @@ class TestWhatIsShownIsText:
 
     def test_the_page_permits_only_its_own_scripts(self):
         """The security policy of the page permits two scripts by their digests, and forbids to fetch anything."""
-        parts = dict.fromkeys(("title", "run_count", "test_data", "version"), "")
+        empty_texts = dict.fromkeys(("title", "run_count", "test_data", "version"), "")  # the policy does not need them
         source = template_of_page("1 + 1").render(
-            **parts, additional_summary={"prefix": []}, table_head=[], outcomes={}
+            **empty_texts, additional_summary={"prefix": []}, table_head=[], outcomes={}
         )
         policy = re.search(r'Content-Security-Policy" content="([^"]*)"', source)[1]
 
@@ -174,22 +182,25 @@ class TestTheTopOfThePage:
         add_result(run, DIGIT, Verdict.PASS)
         run.answers_to_valid_token.succeeded = {"executePix"}  # the operation that succeeded
         add_result(run, MASKED, Verdict.OUT_OF_SCOPE, "needs execute in allow")
-        first_part, _, _ = page_of_run(run).text.partition("Provenance")
-        colour_of_partial_run, *_ = tile(document_of(run), "documented")
+        top_of_page = page_of_run(run).text.partition("Provenance")[0]
+        colour_of_tile = tile(document_of(run), "documented")[0]
 
         assert str(page_title(document_of(run))) == "PIX conformance: sandbox: no failure, 1 of 2 requirements tested"
-        assert "PARTIAL" in first_part
-        assert "conformant" not in first_part.lower()
-        assert colour_of_partial_run == GREY_TILE
+        assert "PARTIAL" in top_of_page
+        assert "conformant" not in top_of_page.lower()
+        assert colour_of_tile == GREY_TILE
 
     def test_a_run_without_success_has_no_green_tile(self, run):
-        """If no operation succeeded, the tile of a level is grey, even if a requirement of the level passes."""
+        """If no operation succeeded, the tile of a level is grey, even if a requirement of the level passes.
+
+        A tile is the box with the figures of one level.
+        """
         add_result(run, DIGIT, Verdict.PASS)
         run.answers_to_valid_token.succeeded = set()
 
-        colour, *_ = tile(document_of(run), "documented")
+        colour_of_tile = tile(document_of(run), "documented")[0]
 
-        assert colour == GREY_TILE
+        assert colour_of_tile == GREY_TILE
 
     @pytest.mark.parametrize(
         ("verdict", "state"),
@@ -203,9 +214,11 @@ class TestTheTopOfThePage:
     )
     def test_every_page_says_what_a_pass_means(self, verdict, state, run):
         """The page of every verdict says what it means that a requirement passes, and what it does not mean."""
-        run.answers_to_valid_token.succeeded, run.record = {"executePix"}, record_of("staging", {})
+        run.answers_to_valid_token.succeeded = {"executePix"}
+        run.record = record_of("staging", {})
         run.profile = replace(run.profile, drift="fail")
-        vars(run).update(state)
+        for attribute, value in state.items():
+            setattr(run, attribute, value)
         add_result(run, DIGIT, verdict)
         text = page_of_run(run).text
 
@@ -225,7 +238,9 @@ class TestTheTopOfThePage:
         """
         add_result(run, "executePix.id.matches", Verdict.FAIL)
 
-        assert tile(document_of(run), "documented")[0] == Verdict.FAIL
+        colour_of_tile = tile(document_of(run), "documented")[0]
+
+        assert colour_of_tile == Verdict.FAIL
 
 
 class TestEvidence:
@@ -237,33 +252,33 @@ class TestEvidence:
         source = shared_run("failing").text("report.html")
         page = Page(source)
 
-        targets = {link.removeprefix("#") for link in page.links} - {"data:,"}
+        empty_icon = "data:,"  # the icon of the page, which is no link
+        targets = {link.removeprefix("#") for link in page.links if link != empty_icon}
 
-        assert targets <= {*page.ids}
+        assert targets <= set(page.ids)
         assert len(page.ids) == len(set(page.ids))
 
     def test_the_page_names_the_interface_document(self):
-        """The page names the interface document with its title, day and digest, so that a reader can compare it with
-        the own one.
+        """The page names the interface document with its title, day and digest.
+
+        So a reader can compare the digest with that of the document at hand.
         """
         text = Page(shared_run("clean").text("report.html")).text
-        named = interface_document()
+        document = interface_document()
 
-        assert f"Judged against “{named['title']}”, taken on {named['taken']}." in text
-        assert f"Interface document SHA-256{named['sha256']}" in text
+        assert f"Judged against “{document['title']}”, taken on {document['taken']}." in text
+        assert f"Interface document SHA-256{document['sha256']}" in text
 
     def test_the_page_has_every_requirement(self):
-        """The page has a place for every requirement, and each requirement that passes cites the exchanges that show
-        it.
-        """
+        """The page has every requirement. In conformance.json each requirement that passes cites exchanges that show it."""
         clean = shared_run("clean")
 
-        places = set(Page(clean.text("report.html")).ids)
+        ids_on_page = set(Page(clean.text("report.html")).ids)
         passing = [entry for entry in clean.document["requirements"] if entry["verdict"] == "pass"]
-        passing_without_evidence = [entry["id"] for entry in passing if not entry["exchanges"]]
+        passing_without_exchanges = [entry["id"] for entry in passing if not entry["exchanges"]]
 
-        assert set(requirements()) <= places
-        assert passing_without_evidence == []
+        assert set(requirements()) <= ids_on_page
+        assert passing_without_exchanges == []
 
 
 class TestTheFile:
@@ -276,6 +291,6 @@ class TestTheFile:
         source = file.read_text("utf-8")
 
         assert file.stat().st_mode & 0o777 == 0o600
-        assert not any(Page(source).references)
+        assert Page(source).references == []
         assert not re.search(r"@import|url\(|CI-4711|ci\.example|requirements\.md", source)
         assert '<h1 id="title">PIX conformance: staging: non-conformant</h1>' in source

@@ -19,20 +19,21 @@ from tests.selftest.spec.test_rules import CASES, exchange_that_deviates
 RESENDING = Resending(Display(listed_secrets(SANDBOX_PROFILE)), SANDBOX_PROFILE)
 
 
-def marked_lines(finding_or_rule, exchange, side="response"):
-    """The lines of a request or response that the page marks for a finding, or for the findings of a rule, with " + ".
+def marked_lines(rule, exchange):
+    """The lines of a response that the page marks because they deviate from a rule, joined with " + ".
 
-    `side` says which of both is looked at. A missing member is marked by its name.
+    If no response came, the line with the failure is marked. A missing member is marked by its name.
     """
-    is_rule = isinstance(finding_or_rule, str)
-    findings = judge(finding_or_rule, exchange).findings if is_rule else [finding_or_rule]
+    findings = judge(rule, exchange).findings
     shown_exchange = shown_in_full(exchange, RESENDING)
-    content = getattr(shown_exchange, side)
-    first_line = str(content.status) if isinstance(content, ShownResponse) else shown_exchange.failure
-    marks = marks_of([reported_requirement("executePix.json", found=findings)], side)
-    shown_message = message_lines(first_line, content, marks)
+    response = shown_exchange.response
+    first_line = shown_exchange.failure if response is None else str(response.status)
+    # The id of the requirement does not matter here: only its findings say what is marked.
+    marks = marks_of([reported_requirement("executePix.json", found=findings)], "response")
+    shown_message = message_lines(first_line, response, marks)
     lines = [line for line in (*shown_message.head, *shown_message.body) if line.marks]
-    return " + ".join((line.name + line.text).strip(" ,") for line in lines)
+    texts = [(line.name + line.text).strip(" ,") for line in lines]
+    return " + ".join(texts)
 
 
 class TestTheMark:
@@ -42,22 +43,21 @@ class TestTheMark:
         For each rule, which judges one requirement, a file has an answer that breaks it, and the text of the line
         that must be marked.
         """
-        marked_by_rule = {
-            case["rule"]: marked_lines(case["rule"], exchange_that_deviates(case["rule"], **case["answer"]))
-            for case in CASES["deviations"]
-        }
+        expected_by_rule = {case["rule"]: case["marked"] for case in CASES["deviations"]}
+        marked_by_rule = {}
+        for case in CASES["deviations"]:
+            rule = case["rule"]
+            exchange = exchange_that_deviates(rule, **case["answer"])
+            marked_by_rule[rule] = marked_lines(rule, exchange)
 
-        assert marked_by_rule == {case["rule"]: case["marked"] for case in CASES["deviations"]}
-
-
-def lines_of(body):
-    """The lines in which a body is shown."""
-    return message_lines("200", ShownResponse(200, cut="", body=body), []).body
+        assert marked_by_rule == expected_by_rule
 
 
 def texts_of_lines(body):
-    """The texts of these lines, with their indentation."""
-    return [line.indent + line.name + line.text for line in lines_of(body)]
+    """The texts of the lines in which the page shows a body, with their indentation."""
+    response = ShownResponse(200, cut="", body=body)
+    lines = message_lines("200", response, []).body
+    return [line.indent + line.name + line.text for line in lines]
 
 
 class TestText:
@@ -76,10 +76,14 @@ class TestText:
 
         Only blanks and line ends differ, because JSON is shown with one member a line.
         """
-        shown_characters = "".join("".join(texts_of_lines(body)).split())
-        sent_characters = "".join(body.split())
+        shown_body = "".join(texts_of_lines(body))
 
-        assert shown_characters == sent_characters
+        assert characters_without_blanks(shown_body) == characters_without_blanks(body)
+
+
+def characters_without_blanks(text):
+    """The text without its blanks and line ends."""
+    return "".join(text.split())
 
 
 # -- why it was sent -----------------------------------------------------------------------------------------------
@@ -108,9 +112,11 @@ def test_a_run_keeps_cited_exchanges_whole():
     """
     run = shared_run("clean").run
     cited = {number for result in run.results for number in result.exchanges}
-    whole = {number for number, exchange in run.exchanges.items() if exchange.lines_that_resend}
+    with_content = {number for number, exchange in run.exchanges.items() if exchange.lines_that_resend}
+    only_outlines = run.exchanges.keys() - with_content
 
-    assert cited <= whole < run.exchanges.keys()
+    assert cited <= with_content
+    assert only_outlines != set()
 
 
 def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
@@ -121,9 +127,10 @@ def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
     """
     monkeypatch.setattr(rendering, "MOST_WHOLE", 1)
     run = shared_run("failing").run
-    failing = next(result for result in run.results if result.exchanges[MOST_LINKED:])
+    results_with_many_exchanges = [result for result in run.results if len(result.exchanges) > MOST_LINKED]
+    id_of_requirement = results_with_many_exchanges[0].id
     page = summary_html(run, document_of(run))
-    row = re.search(rf'<tr id="{failing.id}".*?</tr>', page, re.S)[0]
+    row = re.search(rf'<tr id="{id_of_requirement}".*?</tr>', page, re.S)[0]
 
     assert page.count('<details class="exchange') == 1
     assert page.count('<p class="exchange') > 5

@@ -11,7 +11,7 @@ TRANSLATED_SENTENCE, SENTENCE_WITHOUT_TRANSLATION = "nothing was tested", "this 
 
 
 def filtered(name, *arguments, tag=PORTUGUESE):
-    """The text that a filter of the page makes of these arguments."""
+    """The HTML that the filter with this name makes of these arguments, for a page in the language `tag`."""
     return str(template("report.js", tag).environment.filters[name](*arguments))
 
 
@@ -74,7 +74,10 @@ def test_a_value_of_the_service_is_in_no_language():
 
 
 def test_comments_of_a_command_are_translated_and_lines_are_not():
-    """In the lines that send a request again, comments are translated, and commands stay as they are."""
+    """In the lines that send a request again, comments are translated, and commands stay as they are.
+
+    `command` is the filter of the page for such lines.
+    """
     comment = "# this line moves money: the run has sent the code in it, so set its variable to another one"
     command = "curl -i '# no'"
 
@@ -87,15 +90,17 @@ def test_comments_of_a_command_are_translated_and_lines_are_not():
 
 def test_a_page_permits_two_scripts_by_their_digests():
     """The security policy of a page permits its two scripts by their digests, and no fetch. Another script has another digest."""
-    policy, policy_of_another_script = (template_of_page(script).globals["policy"] for script in ("draw()", "draw(2)"))
+    policy = template_of_page("draw()").globals["policy"]
+    policy_of_another_script = template_of_page("draw(2)").globals["policy"]
 
     assert policy.startswith("default-src 'none'; ")
-    assert policy.count("'sha256-") == policy_of_another_script.count("'sha256-") == 2
+    assert policy.count("'sha256-") == 2
+    assert policy_of_another_script.count("'sha256-") == 2
     assert policy != policy_of_another_script
 
 
 def test_a_block_leaves_no_line_behind():
-    """A line of a template that has only a block, such as `{% if … %}`, leaves no empty line in the page."""
+    """A line of a template with nothing but a tag of the template, such as `{% if … %}`, leaves no empty line in the page."""
     page_template = template("report.js").environment.from_string("a\n  {% if true %}\nb\n  {% endif %}\nc")
 
     assert page_template.render() == "a\nb\nc"
