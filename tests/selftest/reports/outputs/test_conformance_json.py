@@ -38,10 +38,12 @@ def test_a_schema_is_made_from_its_model(name):
 
 
 def parts_of(value):
-    """The values of a JSON object, or the items of an array. Nothing for any other JSON value."""
+    """The values of a JSON object, or the items of an array. An empty list for any other JSON value."""
     if isinstance(value, dict):
         return list(value.values())
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def references(schema):
@@ -59,7 +61,8 @@ def test_each_schema_refers_only_to_itself(name):
     own_definitions = {f"#/$defs/{definition}" for definition in schema.get("$defs", {})}
     references_to_elsewhere = set(references(schema)) - own_definitions
 
-    jsonschema_rs.meta.validate(schema)  # raises an error if the schema is not valid
+    # Both raise an error if the schema is not valid.
+    jsonschema_rs.meta.validate(schema)
     jsonschema_rs.validator_for(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert references_to_elsewhere == set()
@@ -111,11 +114,12 @@ def test_the_schema_permits_later_minor_formats_only(format_of_file, is_valid):
 def test_the_schema_knows_every_kind_of_alert():
     """The schema lists exactly the kinds of notes that are alerts, in the order in which alerts are printed.
 
-    An alert is a note of the run that a reader must see first, such as an unknown outcome of a transfer.
+    An alert is a note of the run that a reader must see first, such as an unknown outcome of a transfer. ALERTS has the
+    word of the schema for each such kind.
     """
-    kinds = [ALERTS[kind] for kind in NoteKind if Note(kind, "").is_alert]
+    words_of_alerts = [ALERTS[kind] for kind in NoteKind if Note(kind, "").is_alert]
 
-    assert DEFINITIONS["Alert"]["properties"]["kind"]["enum"] == kinds
+    assert DEFINITIONS["Alert"]["properties"]["kind"]["enum"] == words_of_alerts
 
 
 def test_a_member_that_is_left_out_is_never_null():
@@ -152,6 +156,7 @@ def test_unknown_names_and_members_are_not_valid():
         "null in the place of a text": {"headline": None},
     }
 
+    # schema_deviations gives the places that are not valid, so an empty list says that the document is valid.
     faults_not_noticed = [
         fault for fault, member in invalid_members.items() if schema_deviations(document | member) == []
     ]
@@ -161,9 +166,9 @@ def test_unknown_names_and_members_are_not_valid():
 
 
 def test_half_of_a_surrogate_pair_costs_no_report():
-    """conformance.json is written even if every text in it has half of a surrogate pair, which UTF-8 cannot encode.
+    """conformance.json is written even if texts in it have half of a surrogate pair, which UTF-8 cannot encode.
 
-    A service may send such a text. It is escaped as `\\ud800`.
+    A service may send such a text. It is escaped as `\\ud800`. Here it stands in more than twenty places.
     """
     half = "\ud800"
     finding_with_half = replace(finding("json", f"/data/{half}", error=half), shown_by=half, times=2, exchanges=(1,))
@@ -189,7 +194,10 @@ def test_half_of_a_surrogate_pair_costs_no_report():
     [("comparable.schema.json", RUN), ("record.schema.json", RECORD.model_dump())],
 )
 def test_the_model_reads_exactly_the_files_that_are_valid(name, content):
-    """A file that is valid against its schema can be read, and a file without any one of its members is not valid."""
+    """A file that is valid against its schema can be read. If any one member is missing, the file is not valid.
+
+    `model` is the class that reads such a file.
+    """
     model, _ = MODELS[name]
     validator = jsonschema_rs.validator_for(json.loads(schema_text(name)))
     contents_without_one_member = [

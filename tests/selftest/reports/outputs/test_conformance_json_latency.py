@@ -11,8 +11,8 @@ def test_latency_has_the_time_that_each_share_of_answers_took_at_most():
 
     Here 100 answers took 1 to 100 ms, so the figure for a percentage is that number of milliseconds.
     """
-    answered = exchange(1)
-    exchanges = [replace(answered, operation="getBalance", elapsed_ms=number) for number in range(100, 0, -1)]
+    exchange_of_a_balance = replace(exchange(1), operation="getBalance")
+    exchanges = [replace(exchange_of_a_balance, elapsed_ms=milliseconds) for milliseconds in range(100, 0, -1)]
 
     figures = latency(exchanges)["getBalance"]
 

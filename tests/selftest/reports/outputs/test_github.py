@@ -1,6 +1,5 @@
 """What a run tells GitHub: ids, statements, words and counts of the suite, escaped; a service gives no command."""
 
-import re
 from collections import Counter
 from dataclasses import replace
 
@@ -42,7 +41,10 @@ PASSING = (IS_JSON, "pass"), ("registerPixKey.json", "out-of-scope", WORDS_OF_OT
 
 
 def document_with_words_of_others(*rows, **state):
-    """The document of a run in which each text that is not the suite's own is WORDS_OF_OTHERS."""
+    """The document of a run in which each text that the suite did not write itself is WORDS_OF_OTHERS.
+
+    `rows` are results of requirements, such as those of FAILING. `state` are attributes of the run.
+    """
     state = {
         "selection": WORDS_OF_OTHERS,
         "ci_job": WORDS_OF_OTHERS,
@@ -88,8 +90,9 @@ def test_each_failing_cause_is_an_error():
 
 
 def titles_of_errors(document):
-    """The titles of the error lines that GitHub gets."""
-    return [re.match("::error title=(.*?)::", line)[1] for line in workflow_commands(document)]
+    """The titles of the error lines that GitHub gets for a run. Each line is `::error title=…::…`."""
+    lines = workflow_commands(document)
+    return [line.removeprefix("::error title=").partition("::")[0] for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +107,7 @@ def test_a_run_that_broke_off_is_an_error(state, verdict):
     """A run that broke off gives GitHub one error line, whose title has the verdict of the run, such as "incomplete".
 
     A limit of the profile, an unreachable service or the user ended the run. No requirement fails, so no other line
-    explains why the job is red.
+    explains why the job is red. %3A is a colon.
     """
     document = document_of(run_with_results(*PASSING, profile=PROFILE, **state))
 
@@ -125,7 +128,7 @@ def test_an_incomplete_run_says_why():
     run_document = document_with_words_of_others(*PASSING, answers_to_valid_token=all_answers_401)
     reason = "; no operation succeeded; no failure, 1 of 2 requirements tested"
 
-    (command,) = workflow_commands(run_document)
+    [command] = workflow_commands(run_document)
 
     assert reason in command
     assert reason in step_summary(run_document)
@@ -148,26 +151,28 @@ def test_the_summary_of_a_red_job_has_alerts_if_no_requirement_explains_it(state
     alert = Note(NoteKind.WRONG_SET_UP, "the token was refused\n``` <img>: export another one")
     run_document = document_of(run_with_results(*PASSING, profile=PROFILE, notes=[alert], **state))
     lines = step_summary(run_document).splitlines()
-    start = lines.index("```text")
-    block = lines[start + 1 : lines.index("```", start)]
-    target_line, *_ = block
+    start = lines.index("```text") + 1
+    end = lines.index("```", start)
+    block = lines[start:end]
 
-    assert target_line.startswith("staging at http://127.0.0.1:1, not a sandbox: 0 transfers executed")
+    assert block[0].startswith("staging at http://127.0.0.1:1, not a sandbox: 0 transfers executed")
     assert "! the token was refused ``` <img>: export another one" in block
     assert reason in "\n".join(block)
 
 
 @pytest.mark.parametrize("selection", [None, WORDS_OF_OTHERS], ids=["all requirements", "selected requirements"])
 def test_the_summary_says_that_requirements_were_selected(selection):
-    """The summary on GitHub says that only a part of the requirements was selected, if this is so.
+    """The summary on GitHub says that only a part of the requirements was selected, if the run had a selection.
 
-    It does not repeat the selection itself, because those are the words of the operator.
+    The summary does not repeat the selection itself, because the operator wrote it.
     """
+    run_has_a_selection = selection is not None
+
     summary = step_summary(document_with_words_of_others(*PASSING, selection=selection))
+    summary_says_so = "only a part of the requirements was selected" in summary
 
-    names_a_part = "only a part of the requirements was selected" in summary
-
-    assert names_a_part is (selection is not None)
+    assert summary_says_so is run_has_a_selection
+    assert WORDS_OF_OTHERS not in summary
 
 
 def statement_of(requirement_id):
@@ -221,12 +226,11 @@ Suite {VERSION}, seed 7. The report has the evidence.
 
 
 def test_the_whole_summary():
-    """The summary on GitHub has alerts, counts by level, failures, known failures, warnings, drift and changes, and no
-    word of the operator or the service.
+    """The summary on GitHub has each kind of part, and no word of the operator or the service.
 
-    Three documented requirements fail: two for one cause (no JSON), and a known one, which counts in the table, too. One
-    implied requirement warns. Drift is a difference from what an earlier run observed. Every text that the suite did
-    not write itself is WORDS_OF_OTHERS here.
+    The parts are alerts, counts by level, failures, known failures, warnings, drift and changes. Drift is a difference
+    from what an earlier run observed. Three documented requirements fail: two because an answer is no JSON, and a known
+    one. One implied requirement warns. Every text that the suite did not write itself is WORDS_OF_OTHERS here.
     """
     whole = document_with_words_of_others(
         *FAILING, WARNING,
@@ -289,19 +293,21 @@ def test_a_service_gives_no_commands(variables_of_job, tmp_path):
         result = run_suite(
             write_profile(tmp_path, service.base_url), "-vv", "-k", "executePix.json", **variables_of_job
         )
-    lines_with_commands = [line for line in result.output.splitlines() if line.strip().startswith("::")]
-    stop, start, *commands = (line.partition(" ")[0] for line in lines_with_commands)
+    lines_with_commands = [line.strip() for line in result.output.splitlines() if line.strip().startswith("::")]
+    stop, start, command = lines_with_commands
     token_of_stop = stop.removeprefix("::stop-commands::")
     token_of_start = start.removeprefix("::").removesuffix("::")
-    place_of_last_command, place_of_verdict = result.output.rindex("\n::"), result.output.rindex("\nverdict: ")
+    place_of_command = result.output.rindex("\n::")
+    place_of_verdict = result.output.rindex("\nverdict: ")
     summary = (tmp_path / "summary.md").read_text()
     private_texts_in_summary = [text for text in (COMMAND_OF_SERVICE, "127.0.0.1") if text in summary]
 
     assert result.status == 1
     assert COMMAND_OF_SERVICE not in result.output
-    assert token_of_stop == token_of_start != ""
-    assert commands == ["::error"]
-    assert place_of_last_command < place_of_verdict
+    assert token_of_stop == token_of_start
+    assert token_of_stop != ""
+    assert command.startswith("::error ")
+    assert place_of_command < place_of_verdict
     assert summary.startswith("before\n## PIX conformance: non-conformant\n")
     assert "| `executePix.json` | documented |" in summary
     assert private_texts_in_summary == []

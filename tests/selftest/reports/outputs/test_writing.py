@@ -19,8 +19,17 @@ FILES = {*OUTPUTS, PAGE}
 
 
 def raise_value_error(document):
-    """A format that fails."""
+    """Raise an error. This replaces the function that makes the text of a file of the report."""
     raise ValueError("no such thing")
+
+
+def function_that_returns(text):
+    """A function that makes this text from any document, in the place of one that makes a file of the report."""
+
+    def text_of_file(document):
+        return text
+
+    return text_of_file
 
 
 def sha256_of(text):
@@ -30,27 +39,31 @@ def sha256_of(text):
 
 @pytest.fixture
 def formats_of_which_b_xml_fails(monkeypatch):
-    """Replace the outputs of a run by four files: `a.json` with the text "a", `c.svg` with "c", an empty `folder.txt`, and
-    `b.xml`, whose function raises an error.
+    """Replace the files that a run writes by `a.json`, `c.svg`, `folder.txt` and `b.xml`.
+
+    OUTPUTS has the function that makes the text of each file. The function of `b.xml` raises an error.
     """
-    texts = {"a.json": "a", "c.svg": "c", "folder.txt": ""}
-    formats = {name: lambda document, text=text: text for name, text in texts.items()}
-    formats["b.xml"] = raise_value_error
-    monkeypatch.setattr(writing, "OUTPUTS", formats)
+    outputs = {
+        "a.json": function_that_returns("a"),
+        "c.svg": function_that_returns("c"),
+        "folder.txt": function_that_returns(""),
+        "b.xml": raise_value_error,
+    }
+    monkeypatch.setattr(writing, "OUTPUTS", outputs)
 
 
 def test_a_format_that_fails_does_not_stop_the_others(formats_of_which_b_xml_fails, tmp_path):
     """If one file of the report cannot be written, the other files are written, and the failure is named.
 
-    A file that an earlier run wrote in the failing format is deleted, so that nobody takes it for a new one. Here the
-    format of b.xml raises an error, and a folder stands in the place of folder.txt.
+    A file of this name that an earlier run wrote is deleted, so that nobody takes it for a new one. Here the function of
+    b.xml raises an error, and a folder stands in the place of folder.txt.
     """
     (tmp_path / "b.xml").write_text("of an earlier run")
     (tmp_path / "folder.txt").mkdir()
 
-    failed = write_outputs(tmp_path, {})
+    reason_by_failed_file = write_outputs(tmp_path, {})
 
-    assert failed == {"b.xml": "ValueError: no such thing", "folder.txt": "Is a directory"}
+    assert reason_by_failed_file == {"b.xml": "ValueError: no such thing", "folder.txt": "Is a directory"}
     assert not (tmp_path / "b.xml").exists()
     assert (tmp_path / "a.json").read_text() == "a"
     assert (tmp_path / "c.svg").read_text() == "c"
@@ -68,9 +81,9 @@ def test_the_file_of_digests_lists_the_files_that_the_run_wrote(formats_of_which
 
     write_sums(tmp_path)
 
-    permissions_of_others = [path.stat().st_mode & 0o077 for path in (tmp_path / SUMS, tmp_path / "a.json")]
+    permissions = [path.stat().st_mode & 0o777 for path in (tmp_path / SUMS, tmp_path / "a.json")]
     assert (tmp_path / SUMS).read_text() == f"{sha256_of('a')}  a.json\n{sha256_of('c')}  c.svg\n"
-    assert permissions_of_others == [0, 0]
+    assert permissions == [0o600, 0o600]
 
 
 @pytest.mark.parametrize("name", ["clean", "failing", "unreachable", "interrupted"])
@@ -94,10 +107,9 @@ def test_the_digests_of_a_run_match_its_files(name):
 
 
 def test_folders_of_runs_within_a_second_sort_by_time():
-    """The names of the folders of runs sort by the start of the run, even for 50 runs that start within 50
-    milliseconds.
+    """The names of the folders of runs sort by the start of the run, even if 50 runs start within 50 milliseconds.
 
-    The newest run is found by the name of its folder.
+    The order matters because the newest run is found by the name of its folder.
     """
     start = datetime(2026, 11, 29, 12, 0, 0, tzinfo=UTC)
     folders = [run_folder("staging", start + timedelta(milliseconds=number)) for number in range(50)]
@@ -116,7 +128,7 @@ def run_before_the_last_day(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run_after_the_last_day(tmp_path_factory):
-    """The same run after the last day of the known failure."""
+    """A run of two requirements that the profile lists as known failures. One fails, after its last day, and one passes."""
     return run_with_known_failures(tmp_path_factory.mktemp("after"), until="2020-01-31")
 
 
@@ -127,8 +139,9 @@ def run_with_known_failures(folder, until):
 
 
 def requirement_in_document(result, requirement_id):
-    """A requirement as conformance.json of a run has it."""
-    return next(entry for entry in result.document["requirements"] if entry["id"] == requirement_id)
+    """The entry of a requirement in conformance.json of a run."""
+    [entry] = [entry for entry in result.document["requirements"] if entry["id"] == requirement_id]
+    return entry
 
 
 def test_a_known_failure_is_known_in_every_report(run_before_the_last_day):
@@ -136,6 +149,7 @@ def test_a_known_failure_is_known_in_every_report(run_before_the_last_day):
     result = run_before_the_last_day
     requirement = requirement_in_document(result, MASKED)
     result_in_junit, _ = results_in_file(result.folder)[MASKED]
+    notes_about_last_days = [note for note in result.document["notes"] if "has passed" in note]
 
     assert result.status == 0
     assert (requirement["verdict"], requirement["known_failure"]) == ("fail", REASON)
@@ -143,7 +157,7 @@ def test_a_known_failure_is_known_in_every_report(run_before_the_last_day):
     assert ": no failure except 1 known failure, " in result.document["headline"]
     assert result_in_junit == "skipped"
     assert REASON in result.text(PAGE)
-    assert not any("has passed" in note for note in result.document["notes"])
+    assert notes_about_last_days == []
 
 
 def test_a_known_failure_after_its_last_day_is_a_failure_in_every_report(run_after_the_last_day):
@@ -172,19 +186,19 @@ def test_a_known_failure_that_passes_has_a_note_in_every_report(run_before_the_l
 
 
 def test_the_document_of_a_run_is_built_once(tmp_path):
-    """All files of a report are made from one document. If a file cannot be written, the others say so, and the exit
-    status is 3.
+    """All files of a report are made from one document. If a file cannot be written, the others say so.
 
-    Here a folder stands in the place of junit.xml.
+    Then the exit status is 3. Here a folder that is not empty stands in the place of junit.xml.
     """
     (tmp_path / "report").mkdir(mode=0o700)
     (tmp_path / "report" / "junit.xml").mkdir()
     (tmp_path / "report" / "junit.xml" / "kept").touch()
-    with mock.patch.object(reporter, "document_of", wraps=document_of) as building:
+    with mock.patch.object(reporter, "document_of", wraps=document_of) as counted_document_of:
         result = run_with_files(tmp_path, Service, "-k", "listAccounts.json", allow=["read"])
 
-    assert building.call_count == 1
+    assert counted_document_of.call_count == 1
     assert result.document["verdict"] == "internal-error"
-    assert result.status == result.document["exit_status"] == 3
+    assert result.status == 3
+    assert result.document["exit_status"] == 3
     assert result.document["headline"].startswith("INTERNAL-ERROR: a part of the report cannot be written")
     assert "junit.xml cannot be written" in result.output
