@@ -19,28 +19,31 @@ class TakesNoToken(Service):
     """Refuses every token, with a login page and status 200."""
 
     def respond(self, request):
+        """Answer each request with the login page."""
         return Response(200, b"<html><form>", AS_HTML)
 
 
 def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
     """If no request with the token succeeds, the run is incomplete, nothing fails, and the first note asks to check the token.
 
-    The service refuses every token, with a login page and status 200. `no operation succeeded` is the reason everywhere.
+    The service refuses every token, with a login page and status 200. The note, the headline and the line about untested
+    requirements give the same reason, `no operation succeeded`. No line asks to supply anything.
     """
     result = run_with_files(tmp_path, TakesNoToken, "-m", "not property", allow=["read", "execute"])
-    (line_of_untested,) = (line for line in result.output.splitlines() if line.startswith("not exercised: "))
-    first_note, *_ = result.document["notes"]
+    [line_about_untested] = [line for line in result.output.splitlines() if line.startswith("not exercised: ")]
+    first_note = result.document["notes"][0]
 
-    assert (result.status, result.messages_with_verdict("fail")) == (6, {}), result.output
+    assert result.status == 6, result.output
+    assert result.messages_with_verdict("fail") == {}
     assert first_note.startswith("no operation succeeded (200 to ")
     assert ASKS_TO_CHECK_ADDRESS_AND_TOKEN in first_note
-    assert line_of_untested.endswith(" more: no operation succeeded")
+    assert line_about_untested.endswith(" more: no operation succeeded")
     assert "only -m not property: no operation succeeded; no failure, " in result.document["headline"]
     assert "\nnext: python -m environments check " in result.output
     assert "supply" not in result.output
 
 
-def test_a_selection_rests_on_its_own_operations():
+def test_a_run_of_selected_operations_needs_a_success_of_one_of_them():
     """If requirements are selected, a run has a verdict only if one of the selected operations succeeded.
 
     The success of another operation is enough only if the selected ones got no valid request. `why_no_basis_for_a_verdict` gives
@@ -49,24 +52,23 @@ def test_a_selection_rests_on_its_own_operations():
     refused_entries = answer("listEntries", {}, status=403)
     listed_accounts = answer("listAccounts", {"code": 0})
     invalid_execution = answer("executePix", {}, status=404, valid=False)
+    entries_and_accounts = AnswersToValidToken.of_exchanges([refused_entries, listed_accounts])
+    execution_and_accounts = AnswersToValidToken.of_exchanges([invalid_execution, listed_accounts])
 
-    reason_if_refused_alone = AnswersToValidToken.of_exchanges(
-        [refused_entries, listed_accounts]
-    ).why_no_basis_for_a_verdict({"listEntries"})
-    reason_if_one_succeeded = AnswersToValidToken.of_exchanges(
-        [refused_entries, listed_accounts]
-    ).why_no_basis_for_a_verdict({"listEntries", "listAccounts"})
-    reason_if_none_was_valid = AnswersToValidToken.of_exchanges(
-        [invalid_execution, listed_accounts]
-    ).why_no_basis_for_a_verdict({"executePix"})
+    reason_if_refused_alone = entries_and_accounts.why_no_basis_for_a_verdict({"listEntries"})
+    reason_if_one_succeeded = entries_and_accounts.why_no_basis_for_a_verdict({"listEntries", "listAccounts"})
+    reason_if_none_was_valid = execution_and_accounts.why_no_basis_for_a_verdict({"executePix"})
 
     assert str(reason_if_refused_alone) == "no selected operation succeeded"
-    assert (reason_if_one_succeeded, reason_if_none_was_valid) == ("", "")
+    assert reason_if_one_succeeded == ""
+    assert reason_if_none_was_valid == ""
 
 
-def notes_about(*exchanges):
-    """The notes about the token after these exchanges, in one text."""
-    return "; ".join(map(str, AnswersToValidToken.of_exchanges(exchanges).notes(Auth(token_env="PIX_TOKEN"))))
+def notes_about_token(*exchanges):
+    """The notes about the token (of the variable PIX_TOKEN) after these exchanges, in one text; empty without a note."""
+    answers = AnswersToValidToken.of_exchanges(exchanges)
+    notes = answers.notes(Auth(token_env="PIX_TOKEN"))
+    return "; ".join(str(note) for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +102,9 @@ def test_the_token_is_named_if_it_may_be_the_cause(statuses, note):
     """If no operation succeeded, one note counts the refusals by status and names the likely cause: token, address or
     service.
     """
-    notes = notes_about(*(answer(operation, {"code": 0}, status=status) for operation, status in statuses.items()))
+    exchanges = [answer(operation, {"code": 0}, status=status) for operation, status in statuses.items()]
 
-    assert notes == note
+    assert notes_about_token(*exchanges) == note
 
 
 def test_a_page_is_a_success_if_a_wrong_token_gets_none():
@@ -116,8 +118,8 @@ def test_a_page_is_a_success_if_a_wrong_token_gets_none():
     page_for_wrong_token = answer("listAccounts", b"<html>", headers=AS_HTML, **wrong_token)
     refusal_of_wrong_token = answer("listAccounts", b"{}", status=401, **wrong_token)
 
-    notes_if_both_get_a_page = notes_about(page_for_valid_token, page_for_wrong_token)
-    notes_if_one_was_refused = notes_about(page_for_valid_token, page_for_wrong_token, refusal_of_wrong_token)
+    notes_if_both_get_a_page = notes_about_token(page_for_valid_token, page_for_wrong_token)
+    notes_if_one_was_refused = notes_about_token(page_for_valid_token, page_for_wrong_token, refusal_of_wrong_token)
 
     assert notes_if_both_get_a_page != ""
     assert notes_if_one_was_refused == ""

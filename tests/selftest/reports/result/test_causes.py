@@ -28,19 +28,28 @@ KEYS_LEFT = (
 )
 
 
-def failed_requirement(id, *own_findings, exchanges=(1,), verdict="fail", **more):
-    """A requirement of a report that fails, or has another verdict, because of these deviations."""
-    return reported_requirement(id, verdict, found=own_findings, exchanges=exchanges, **more)
+def failed_requirement(requirement_id, *deviations, exchanges=(1,), verdict="fail", **members):
+    """A requirement as a report has it, which fails because of these deviations, or has another verdict.
+
+    A deviation is a fault in an answer. `exchanges` are the numbers of the exchanges that show it, `members` are other
+    members of the requirement.
+    """
+    return reported_requirement(requirement_id, verdict, found=deviations, exchanges=exchanges, **members)
 
 
-def findings(entries):
-    """The findings of a report with these requirements: one for each cause, without the lines that reproduce it."""
-    return causes.findings_by_cause(entries, reproduce=lambda numbers: "")
+def findings(failed_requirements):
+    """The findings of a report with these requirements: one for each cause, with all requirements that it breaks."""
+
+    def no_command_that_reproduces(numbers_of_exchanges):
+        return ""
+
+    return causes.findings_by_cause(failed_requirements, reproduce=no_command_that_reproduces)
 
 
-def requirements_by_cause(ids, own_findings):
-    """The requirements of each cause. The first requirement has the first of these deviations, and so on."""
-    return [list(cause.requirements) for cause in findings(map(failed_requirement, ids, own_findings))]
+def requirements_by_cause(ids, deviations):
+    """A list of requirements for each cause. The first requirement has the first of these deviations, and so on."""
+    failed_requirements = [failed_requirement(id, deviation) for id, deviation in zip(ids, deviations, strict=True)]
+    return [list(cause.requirements) for cause in findings(failed_requirements)]
 
 
 def test_a_fault_in_several_kinds_of_traffic_is_one_finding():
@@ -55,9 +64,10 @@ def test_a_fault_in_several_kinds_of_traffic_is_one_finding():
         DIGIT, deviation_in_planned, deviation_in_generated, exchanges=(planned, generated, another_generated)
     )
 
-    (merged,) = findings([failed])
+    [merged] = findings([failed])
 
-    assert (str(merged.message), merged.operations) == ("digit is missing", ("executePix",))
+    assert str(merged.message) == "digit is missing"
+    assert merged.operations == ("executePix",)
     assert merged.exchanges == (planned, generated, another_generated)
 
 
@@ -66,15 +76,16 @@ def test_a_fault_of_several_operations_is_one_finding():
 
     A requirement that only warns is listed after those that fail.
     """
-    broken_at_9, broken_at_312, broken_at_88 = (
-        deviation("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)
-    )
-    warned = failed_requirement("listAccounts.json", broken_at_9, exchanges=(8,), verdict="warn")
+
+    def broken_at(place):
+        return deviation("json", "", error=say("Extra data at character {n}", n=place))
+
+    warned = failed_requirement("listAccounts.json", broken_at(9), exchanges=(8,), verdict="warn")
     failing = [
-        failed_requirement("executePix.json", broken_at_312, exchanges=(2,)),
-        failed_requirement("registerPixKey.json", broken_at_88, exchanges=(3,)),
+        failed_requirement("executePix.json", broken_at(312), exchanges=(2,)),
+        failed_requirement("registerPixKey.json", broken_at(88), exchanges=(3,)),
     ]
-    (merged,) = findings([warned, *failing])
+    [merged] = findings([warned, *failing])
 
     assert merged.requirements == ("executePix.json", "registerPixKey.json", "listAccounts.json")
     assert merged.verdict == "fail"
@@ -86,13 +97,14 @@ def test_two_errors_of_json_are_two_findings():
 
     The place in the text where a value is missing does not count.
     """
+
+    def value_missing_at(place):
+        return deviation("json", error=say("{error} at character {n}", error=say("Expecting value"), n=place))
+
     nan = deviation("json", error=say("{name} is not a JSON value", name="NaN"))
-    missing_at_3, missing_at_7 = (
-        deviation("json", error=say("{error} at character {n}", error=say("Expecting value"), n=n)) for n in (3, 7)
-    )
     ids = "executePix.json", "transferP2p.json", "registerPixKey.json", "deletePixKey.json"
 
-    groups = requirements_by_cause(ids, (nan, nan, missing_at_3, missing_at_7))
+    groups = requirements_by_cause(ids, (nan, nan, value_missing_at(3), value_missing_at(7)))
 
     assert groups == [["executePix.json", "transferP2p.json"], ["registerPixKey.json", "deletePixKey.json"]]
 
@@ -137,7 +149,7 @@ def test_the_first_exchange_shows_the_first_sentence():
     missing_in_9 = replace(deviation("missing", name="digit"), exchanges=(9,))
     wrong_type_in_2 = replace(deviation("type", name="digit", types="string", type="null"), exchanges=(2,))
 
-    (merged,) = findings([failed_requirement(DIGIT, missing_in_9, wrong_type_in_2, exchanges=(2, 9))])
+    [merged] = findings([failed_requirement(DIGIT, missing_in_9, wrong_type_in_2, exchanges=(2, 9))])
 
     assert str(merged.message).startswith("digit is missing;")
     assert merged.exchanges == (9, 2)
@@ -166,12 +178,10 @@ def test_a_known_failure_hides_no_new_one():
     known_failure = failed_requirement("executePix.json", broken, known_failure="fixed in 2.4")
     new_failure = failed_requirement("registerPixKey.json", broken)
 
-    causes_found = findings([known_failure, new_failure])
+    first_finding, second_finding = findings([known_failure, new_failure])
 
-    assert [(cause.cause, cause.known_failure) for cause in causes_found] == [
-        ("registerPixKey.json", None),
-        ("executePix.json", "fixed in 2.4"),
-    ]
+    assert (first_finding.cause, first_finding.known_failure) == ("registerPixKey.json", None)
+    assert (second_finding.cause, second_finding.known_failure) == ("executePix.json", "fixed in 2.4")
 
 
 def test_the_most_harmful_finding_is_first():
@@ -202,11 +212,12 @@ def test_the_most_harmful_finding_is_first():
         failed_requirement("transferP2p.json", deviation("json", error="x"), verdict="warn"),
         failed_requirement("executePix.fields.extra", deviation("other-fields", names="x"), verdict="warn"),
     ]
-    by_document = sorted(by_harm, key=lambda entry: [*requirements()].index(entry.id))
+    ids_in_order_of_document = list(requirements())
+    by_document = sorted(by_harm, key=lambda requirement: ids_in_order_of_document.index(requirement.id))
 
-    ids_of_findings = [cause.cause for cause in findings(by_document)]
+    ids_of_findings = [finding.cause for finding in findings(by_document)]
 
-    assert ids_of_findings == [entry.id for entry in by_harm]
+    assert ids_of_findings == [requirement.id for requirement in by_harm]
     assert by_document != by_harm
 
 
@@ -261,9 +272,10 @@ def test_the_summary_of_an_incomplete_run_says_what_to_do_next(why, step):
     run = run_with_results(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
     run.profile = replace(run.profile, path=Path("/tmp/a b.yaml"))
 
-    *_, next_line, _verdict_line = summary(document_of(run), run, "")
+    lines = list(summary(document_of(run), run, ""))
+    line_before_verdict = lines[-2]
 
-    assert next_line == f"next: {step}"
+    assert line_before_verdict == f"next: {step}"
 
 
 def test_order_of_the_summary(run_with_each_kind_of_line):

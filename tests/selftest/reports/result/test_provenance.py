@@ -56,7 +56,7 @@ def test_a_digest_gives_no_value_away(name, values):
 
 
 def git(folder, *arguments):
-    """Run git in this folder."""
+    """Run git with these arguments in this folder. An error of git raises CalledProcessError."""
     identity = ("-c", "user.name=A", "-c", "user.email=a@example.test")
     subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
 
@@ -130,7 +130,8 @@ def test_the_address_of_the_job(variables, link):
 
     An address that is malformed, too long, or has a password is left out.
     """
-    variables_of_job = dict(variable.split("=", 1) for variable in variables.split())
+    name_and_value = [variable.split("=", 1) for variable in variables.split()]
+    variables_of_job = dict(name_and_value)
 
     def leave_unchanged(text):  # there is no secret to redact
         return text
@@ -141,7 +142,7 @@ def test_the_address_of_the_job(variables, link):
 def test_the_address_of_a_job_with_a_secret_is_left_out():
     """If the address of the CI job has a secret value of the profile, the report has no link to the job."""
 
-    def replace_secrets(text):
+    def replace_secrets(text):  # "canary" is a key of the profile
         return text.replace("canary", "<key>")
 
     link = ci_job({"BUILD_URL": "https://jenkins.bank.test/job/canary/12/"}, clean=replace_secrets)

@@ -45,7 +45,8 @@ def requirements_with_results(words):
     These words are two results: the requirement that "documented" stands for passes, and that of "robust" fails.
     """
     requirements_and_results = []
-    for word_and_verdict in filter(None, words.split(", ")):
+    words_and_verdicts = words.split(", ") if words else []
+    for word_and_verdict in words_and_verdicts:
         word, verdict = word_and_verdict.split()
         requirement = REQUIREMENT_BY_WORD[word]
         requirements_and_results.append((requirement, RequirementResult(requirement.id, Verdict(verdict))))
@@ -55,12 +56,13 @@ def requirements_with_results(words):
 def verdict_and_reason(
     results, operations_that_succeeded=("executePix",), answered=None, profile=SANDBOX_PROFILE, **state
 ):
-    """The verdict of a run with these results, and its reason; "" if the verdict needs none.
+    """The verdict of a run with these results, and its reason; "" if the verdict needs no reason.
 
-    `answered` has the statuses of answers by operation, such as {"executePix": {"401": 7}}. `state` are attributes of
-    the run, such as `interrupted`.
+    `answered` has the numbers of answers by operation and status: {"executePix": {"401": 7}}. `state` are attributes of
+    the run, such as `interrupted`. A run with drift gets the verdict "drifted", because the profile says `drift: fail`.
     """
-    statuses_by_operation = {operation: Counter(statuses) for operation, statuses in (answered or {}).items()}
+    answered = answered or {}
+    statuses_by_operation = {operation: Counter(statuses) for operation, statuses in answered.items()}
     answers = AnswersToValidToken(statuses_by_operation, succeeded=set(operations_that_succeeded))
     run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", answers_to_valid_token=answers, **state)
     verdict, reason = verdict_of(run, results)
@@ -88,9 +90,9 @@ def test_each_verdict_has_its_exit_status():
 
 
 def test_a_verdict_on_the_service_ends_with_0_or_1():
-    """The verdicts on a service are exactly those with exit status 0 or 1.
+    """The verdicts on a service are exactly the verdicts of a run with exit status 0 or 1.
 
-    Any other verdict says that the run broke off.
+    Any other verdict says that the run did not test enough to judge the service, such as "unreachable".
     """
     verdicts_with_status_0_or_1 = {verdict for verdict in RunVerdict if verdict.exit_status in (0, 1)}
 
@@ -223,9 +225,10 @@ def test_what_stopped_a_run_is_named(state, reason):
     ],
 )
 def test_a_run_below_min_coverage_is_incomplete(min_coverage, verdict, reason):
-    """A run that tested fewer of its requirements than `min_coverage` of the profile asks for is incomplete.
+    """A run is incomplete if it tested a smaller share of its requirements than `min_coverage` of the profile asks for.
 
-    Here one of two counts as tested: implied requirements never fail a run, and untestable ones never count.
+    Here one of two requirements was tested, which is 0.5. The implied one does not count, because it cannot fail the run.
+    The untestable one does not count, either.
     """
     results = requirements_with_results(
         "documented pass, robust out-of-scope, implied pass, documented-untestable untestable"
@@ -263,10 +266,11 @@ def test_fail_on_decides_which_levels_fail():
     A deviation of the level "not-shown" is only observed.
     """
     levels = ("documented", "implied", "example", "robustness", "not-shown")
+    fail_on = SANDBOX_PROFILE.fail_on
 
-    verdicts = {level: str(verdict_on_deviation(level, SANDBOX_PROFILE.fail_on)) for level in levels}
+    verdicts = {level: str(verdict_on_deviation(level, fail_on)) for level in levels}
 
-    assert SANDBOX_PROFILE.fail_on == {"documented", "robustness"}
+    assert fail_on == {"documented", "robustness"}
     assert verdicts == {
         "documented": "fail", "implied": "warn", "example": "warn", "robustness": "fail", "not-shown": "observed",
     }  # fmt: skip
@@ -300,12 +304,14 @@ def test_a_requirement_takes_the_strongest_verdict_of_its_tests(strong, weak):
         RequirementResult("a", strong, "short", (3,)),
         RequirementResult("a", strong, "long reason", (4,)),
     ]
-    message, exchanges = ("short", (3,)) if strong == "out-of-scope" else ("long reason; short", (2, 3, 4))
+    of_the_shortest = ("short", (3,))
+    of_all = ("long reason; short", (2, 3, 4))
+    expected_message_and_exchanges = of_the_shortest if strong == "out-of-scope" else of_all
 
     result = merged_results(results_of_tests)["a"]
 
     assert result.verdict == strong
-    assert (str(result.message), result.exchanges) == (message, exchanges)
+    assert (str(result.message), result.exchanges) == expected_message_and_exchanges
 
 
 TODAY = date.today()
@@ -313,10 +319,10 @@ YESTERDAY = TODAY - timedelta(1)
 
 
 def result_with_known_failure(monkeypatch, verdict, **entry):
-    """The result of a run in which one requirement has this verdict. The profile lists it in `known_failures`.
+    """The result of a run in which one requirement, which the profile lists in `known_failures`, has this verdict.
 
-    `entry` are other members of its entry in the profile, such as `until`, its last day. The message of the requirement
-    is "digit is missing". If the verdict is "not selected", the run selects no requirement.
+    `entry` are more members of the entry in `known_failures`, such as `until`, its last day. The message of the
+    requirement is "digit is missing". If the verdict is "not selected", the run selects no requirement.
     """
     monkeypatch.setattr("reports.result.run_verdict.today", lambda: TODAY)  # midnight may have passed since the import
     profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
@@ -392,7 +398,10 @@ def test_a_strict_known_failure_that_passes_fails_the_run(monkeypatch):
     [("not-exercised", ["digit is missing"], "incomplete"), ("not selected", [], "nothing-selected")],
 )
 def test_a_known_failure_that_was_not_tested_has_no_note(verdict, messages, verdict_of_run, monkeypatch):
-    """An entry of `known_failures` whose requirement was not tested has no note, even if it is strict and too old."""
+    """If a requirement was not tested, there is no note about its entry in `known_failures`.
+
+    This holds even if the last day of the entry has passed, and if the entry is strict, that is, must not pass.
+    """
     result = result_with_known_failure(monkeypatch, verdict, strict=True, until=YESTERDAY)
 
     assert result.verdict == verdict_of_run
@@ -409,10 +418,10 @@ def test_known_failures_may_list_requirements_that_are_not_exercised():
 
 
 def test_a_limit_as_a_reason_is_named_once():
-    """A requirement that was not tested because a limit was reached names the limit once.
+    """The message of a requirement that was not tested because a limit of the profile was reached names the limit once.
 
-    The limit is the reason of the requirement, and of the run, which did not send a request because of it. So the
-    message is not "limits.requests (40) is spent; limits.requests (40) is spent".
+    The limit is the reason of the requirement, and also the reason why the run did not send a request (`unsent`). So
+    both might be in the message: "limits.requests (40) is spent; limits.requests (40) is spent".
     """
     limit = say("limits.{setting} ({most}) is spent", setting="requests", most=40)
     reason_of_requirement = say("no success to judge: {answer}", answer=limit)
@@ -420,7 +429,8 @@ def test_a_limit_as_a_reason_is_named_once():
     run = Run(SANDBOX_PROFILE, "http://127.0.0.1:1", unsent={limit: ["executePix"]}, answers_to_valid_token=answers)
     run.results = [RequirementResult(DOCUMENTED, Verdict.NOT_EXERCISED, why=reason_of_requirement)]
 
-    message = {requirement.id: result.message for requirement, result in result_of_run(run).results}[DOCUMENTED]
+    message_by_id = {requirement.id: result.message for requirement, result in result_of_run(run).results}
+    message = message_by_id[DOCUMENTED]
     names_of_limits_in_message = list(texts_in_values(message, "setting"))
 
     assert str(message) == "no success to judge: limits.requests (40) is spent"
