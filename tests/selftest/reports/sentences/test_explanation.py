@@ -28,9 +28,11 @@ def test_every_testable_requirement_has_a_fix():
 
     If a text is missing, add the id of the requirement to an entry of reports/sentences/fixes.yaml.
     """
-    without_fix = [
-        requirement.id for requirement in TESTABLE if not any(entry_is_for(entry, requirement) for entry in fixes())
-    ]
+
+    def entries_for(requirement):
+        return [entry for entry in fixes() if entry_is_for(entry, requirement)]
+
+    without_fix = [requirement.id for requirement in TESTABLE if entries_for(requirement) == []]
 
     assert without_fix == []
 
@@ -51,26 +53,28 @@ def test_the_placeholders_of_every_fix_have_values():
 @pytest.mark.parametrize("tag", catalogues())
 def test_every_fix_is_translated(tag):
     """Each text about a fix differs from the English text in each language that has a catalogue, such as pt-BR."""
-    untranslated = [
-        requirement.id
-        for requirement in TESTABLE
-        if language(tag).text(fix_for(requirement)) == str(fix_for(requirement))
-    ]
+    fixes_in_english = {requirement.id: fix_for(requirement) for requirement in TESTABLE}
+    untranslated = [id for id, fix in fixes_in_english.items() if language(tag).text(fix) == str(fix)]
 
     assert untranslated == []
 
 
 def test_every_testable_requirement_has_a_scenario():
     """For each requirement that a run can test there is a scenario, which is code that sends requests for it."""
-    without_scenario = [requirement.id for requirement in TESTABLE if not is_served(requirement.id)]
+    without_scenario = [requirement.id for requirement in TESTABLE if not has_scenario(requirement.id)]
 
     assert without_scenario == []
 
 
-def is_served(requirement_id):
-    """True if a scenario sends requests for the requirement. Requests to any operation serve a general requirement."""
-    rest = requirement_id.partition(".")[2]
-    ids = [requirement_id, *(f"{name}.{rest}" for name in operations() if requirement_id.startswith("general."))]
+def has_scenario(requirement_id):
+    """True if a scenario sends requests for the requirement.
+
+    For a general requirement, such as "general.json", requests to any operation count: those for "executePix.json", too.
+    """
+    ids = [requirement_id]
+    if requirement_id.startswith("general."):
+        ending = requirement_id.removeprefix("general.")
+        ids += [f"{operation}.{ending}" for operation in operations()]
     return any(scenario.is_for(id) for scenario in ALL for id in ids)
 
 
@@ -79,21 +83,31 @@ def is_served(requirement_id):
 
 @pytest.fixture
 def run_with_options(tmp_path):
-    """Runs pytest with options. The test fails if the token of its profile is fetched or a file is written."""
-    token, report = tmp_path / "token-was-fetched", tmp_path / "report"
-    permitted = {"auth": {"token_command": ["touch", str(token)]}, "allow": ["read", "execute"]}
-    profile = write_profile(tmp_path, "https://staging.example.test", **permitted)
-    before = sorted(report.iterdir()) if report.exists() else []
-    yield lambda *options: run_in_this_process(f"--environment={profile}", f"--report-dir={report}", *options)
-    assert not token.exists()
-    assert {path.name for path in report.glob("*")} <= {FILE, *(path.name for path in before)}
+    """A function that runs pytest with options, such as "--list".
+
+    The test fails if the token of the profile is fetched, or if a report is written. The folder of reports may have only
+    the conformance.json that `line_of_last_run` writes.
+    """
+    trace_of_token_command = tmp_path / "token-was-fetched"
+    folder_of_reports = tmp_path / "report"
+    auth = {"token_command": ["touch", str(trace_of_token_command)]}
+    profile = write_profile(tmp_path, "https://staging.example.test", auth=auth, allow=["read", "execute"])
+
+    def run(*options):
+        return run_in_this_process(f"--environment={profile}", f"--report-dir={folder_of_reports}", *options)
+
+    yield run
+    names_of_files = {path.name for path in folder_of_reports.glob("*")}
+    assert not trace_of_token_command.exists()
+    assert names_of_files <= {FILE}
 
 
 @pytest.fixture
 def line_of_last_run(tmp_path):
-    """Writes the file of a last run with odd characters.
+    """The line about a last run, whose conformance.json is written here.
 
-    Gives the line about that run, in which no character ends the line, and no value of the profile is shown.
+    The selection of that run has an account and odd characters. In the line no character ends the line, and the account
+    is shown as `<account>`.
     """
     odd_selection = "seen for ac-0001\x1b[31m\r\n##[error] red\u202e"
     run = Run(

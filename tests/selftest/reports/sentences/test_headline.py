@@ -19,7 +19,11 @@ ALL_PERMISSIONS = ["read", "register-keys", "delete-keys", "create-pix", "transf
 
 
 def document_for_headline(verdict="partial", *entries, allow=("read",), incomplete="", **changes):
-    """A document with the members that a headline reads."""
+    """The content of conformance.json with what a headline reads: the verdict, and requirements (`entries`).
+
+    `allow` is what the profile permits, `incomplete` is the reason why the run is incomplete, and `changes` are other
+    members.
+    """
     blank = document_with()
     environment = {"name": "staging", "base_url": "https://staging.example.test", "sandbox": False, "allow": allow}
     environment |= {"fail_on": ("documented", "robustness")}
@@ -142,7 +146,10 @@ def test_the_headline_of_a_run(run_document, line):
 
 
 def test_every_verdict_has_a_headline():
-    """The headline of each verdict begins with the verdict itself, in capital letters and with a blank for a hyphen."""
+    """The headline of each verdict begins with the verdict itself, in capital letters, such as NOT-ROBUST for not-robust.
+
+    A blank may stand in the place of a hyphen.
+    """
     first_words = [str(headline(document_for_headline(verdict)).word) for verdict in RunVerdict]
     expected_words = [verdict.value.upper() for verdict in RunVerdict]
 
@@ -179,7 +186,8 @@ def test_a_report_names_the_last_day_of_a_known_failure():
     profile = replace(SANDBOX_PROFILE, known_failures=(known,))
     run_document = document_of(run_with_results((known.id, "fail", wrong), profile=profile))
 
-    [requirement], [cause] = run_document.requirements, run_document.findings
+    [requirement] = run_document.requirements
+    [cause] = run_document.findings
 
     assert "no failure except 1 known failure, until 2999-01-31, 1 of 1 requirements tested" in run_document.headline
     assert (requirement.known_until, cause.known_until) == ("2999-01-31", "2999-01-31")
@@ -189,11 +197,8 @@ def test_a_report_names_the_last_day_of_a_known_failure():
 
 
 def document_with_drift(number):
-    """The document of a run in which this number of places drift."""
-    places = [
-        Drift(id=STATUS_VALUES, situation="a" if place else "", place=f"/{place}" if place else "", was="x", now="y")
-        for place in range(number)
-    ]
+    """The document of a run in which the service differs from the record at this number of places (drift)."""
+    places = [Drift(id=STATUS_VALUES, situation="a", place=f"/{place}", was="x", now="y") for place in range(number)]
     return document_with(drift=places, record=AcceptedRecord(accepted="2026-11-20", suite_version="0.1.0"))
 
 
@@ -206,7 +211,10 @@ def document_with_drift(number):
     ],
 )
 def test_the_number_of_places_that_drift(number_of_places, text):
-    """The headline counts the places at which the service differs from what an earlier run recorded (drift)."""
+    """The headline counts the places at which the service differs from what an earlier run recorded (drift).
+
+    If no place differs, the text is empty.
+    """
     assert str(drift_in_words(document_with_drift(number_of_places))) == text
 
 

@@ -39,23 +39,33 @@ NAMES = re.compile(r"(?<!\{)\{(\w*)\}|%\((\w+)\)s")
 # -- the catalogue --------------------------------------------------------------------------------------------------
 
 
+def run_command_of_makefile(name, pot):
+    """Run the command of pybabel in the Makefile that has this name, such as "update". $(POT) becomes this path."""
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    [command] = [line.strip() for line in lines if f"pybabel {name}" in line or f"pybabel -q {name}" in line]
+    _, arguments = command.split("pybabel ", 1)
+    arguments_with_path = [str(pot) if argument == "$(POT)" else argument for argument in arguments.split()]
+    CommandLineInterface().run(["pybabel", "-q", *arguments_with_path])
+
+
 def test_the_catalogue_has_exactly_the_texts_of_the_suite(tmp_path, monkeypatch):
     """The Portuguese catalogue has an entry for each text that the code marks for translation, and no other entry.
 
     If an entry is missing, run `make messages` and translate what it adds.
     """
-    lines = (ROOT / "Makefile").read_text().splitlines()
-    command = next(line.strip() for line in lines if "pybabel -q extract" in line)
     file = tmp_path / "texts.pot"
-    arguments = [str(file) if part == "$(POT)" else part for part in command.split("pybabel ", 1)[1].split()]
     monkeypatch.chdir(ROOT)
-    CommandLineInterface().run(["pybabel", *arguments])
-    extracted, entries = (
-        {message.id for message in messages if message.id}
-        for messages in (read_po(BytesIO(file.read_bytes())), CATALOGUE)
-    )
+    run_command_of_makefile("extract", pot=file)
+    texts_in_code = ids_of_entries(read_po(BytesIO(file.read_bytes())))
+    texts_in_catalogue = ids_of_entries(CATALOGUE)
 
-    assert sorted(map(str, entries ^ extracted)) == []
+    assert texts_in_code - texts_in_catalogue == set()
+    assert texts_in_catalogue - texts_in_code == set()
+
+
+def ids_of_entries(catalogue):
+    """The English texts that a catalogue has as the ids of its entries, without the empty one, which is its head."""
+    return {entry.id for entry in catalogue if entry.id}
 
 
 def test_an_old_translation_is_kept_as_a_comment(tmp_path, monkeypatch):
@@ -67,11 +77,8 @@ def test_an_old_translation_is_kept_as_a_comment(tmp_path, monkeypatch):
     )
     template = tmp_path / "texts.pot"
     template.write_text('msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\nmsgid "one key"\nmsgstr ""\n')
-    lines = (ROOT / "Makefile").read_text().splitlines()
-    command = next(line.strip() for line in lines if "pybabel update" in line)
-    arguments = [str(template) if part == "$(POT)" else part for part in command.split("pybabel ", 1)[1].split()]
     monkeypatch.chdir(tmp_path)
-    CommandLineInterface().run(["pybabel", "-q", *arguments])
+    run_command_of_makefile("update", pot=template)
 
     assert '#~ msgid "a key"\n#~ msgstr "uma chave"' in file.read_text()
 
@@ -88,12 +95,18 @@ def test_an_entry_is_translated_with_its_placeholders():
 
 
 def is_not_wholly_translated(entry, forms):
-    """True if a form of the entry is missing, empty, or has other placeholders."""
+    """True if a translation of the entry is missing, empty, or has other placeholders than the English text.
+
+    `forms` is the number of plural forms of the language. Only an entry with a number in it has several forms.
+    """
     texts = entry.string if isinstance(entry.string, tuple) else (entry.string,)
-    english = entry.id[-1] if isinstance(entry.id, tuple) else entry.id
-    placeholders = sorted(set(NAMES.findall(english)))
-    complete = len(texts) == (forms if entry.pluralizable else 1) and all(text.strip() for text in texts)
-    return entry.fuzzy or not complete or any(sorted(NAMES.findall(text)) != placeholders for text in texts)
+    english_text = entry.id[-1] if isinstance(entry.id, tuple) else entry.id
+    expected_number_of_texts = forms if entry.pluralizable else 1
+    empty_texts = [text for text in texts if not text.strip()]
+    placeholders = sorted(set(NAMES.findall(english_text)))
+    texts_with_other_placeholders = [text for text in texts if sorted(NAMES.findall(text)) != placeholders]
+    has_wrong_number_of_texts = len(texts) != expected_number_of_texts
+    return bool(entry.fuzzy or has_wrong_number_of_texts or empty_texts or texts_with_other_placeholders)
 
 
 def test_every_purpose_of_a_request_is_translated():
@@ -101,7 +114,8 @@ def test_every_purpose_of_a_request_is_translated():
 
     The tool that collects texts does not look into enums, so these entries are written by hand.
     """
-    purposes = [purpose.value for enum in Purpose.__subclasses__() for purpose in enum]
+    enums = Purpose.__subclasses__()
+    purposes = [purpose.value for enum in enums for purpose in enum]
     entries = {entry.id for entry in CATALOGUE}
 
     purposes_without_entry = [purpose for purpose in purposes if purpose not in entries]
@@ -115,35 +129,44 @@ FEWEST_FIXED = 5
 """Characters of an f-string besides its values, from which on its texts can be told from any other text."""
 
 
-def python_texts():
-    """Texts and names in the code. A text may be the name of a member, such as `selection`."""
-    for path in (path for folder in FOLDERS_OF_THE_PRODUCT for path in (ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
-            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                yield node.target.id
-            elif isinstance(node, ast.keyword) and node.arg:
-                yield node.arg
+def nodes_of_the_code():
+    """Every node of the syntax trees of the Python files of the product."""
+    for folder in FOLDERS_OF_THE_PRODUCT:
+        for path in (ROOT / folder).rglob("*.py"):
+            yield from ast.walk(ast.parse(path.read_text("utf-8")))
 
 
-def python_patterns():
-    """A regular expression for each f-string in the code that has enough fixed characters."""
-    for path in (path for folder in FOLDERS_OF_THE_PRODUCT for path in (ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.JoinedStr):
-                continue
-            parts = [part.value if isinstance(part, ast.Constant) else None for part in node.values]
-            if sum(map(len, filter(None, parts))) >= FEWEST_FIXED:
-                yield "".join(".+" if part is None else re.escape(part) for part in parts)
+def texts_and_names_in_python():
+    """Texts in the code, and names of fields and of keyword arguments, such as `selection`, which reports may show."""
+    for node in nodes_of_the_code():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+        elif isinstance(node, ast.keyword) and node.arg:
+            yield node.arg
+
+
+def patterns_of_f_strings():
+    """A regular expression for each f-string in the code: "lies .+ away" for f"lies {distance} away".
+
+    An f-string with less than FEWEST_FIXED characters besides its values is left out, because it would match any text.
+    """
+    for node in nodes_of_the_code():
+        if not isinstance(node, ast.JoinedStr):
+            continue
+        fixed_texts = [part.value for part in node.values if isinstance(part, ast.Constant)]
+        patterns = [re.escape(part.value) if isinstance(part, ast.Constant) else ".+" for part in node.values]
+        if len("".join(fixed_texts)) >= FEWEST_FIXED:
+            yield "".join(patterns)
 
 
 def texts_and_names_in_yaml(value):
-    """Texts and names of members in a YAML value, at any depth."""
+    """The set of texts and names of members in a YAML value, at any depth."""
     if isinstance(value, dict):
-        return {*value, *(text for member in value.values() for text in texts_and_names_in_yaml(member))}
+        return set(value) | texts_and_names_in_yaml(list(value.values()))
     if isinstance(value, list):
-        return {text for item in value for text in texts_and_names_in_yaml(item)}
+        return set().union(*map(texts_and_names_in_yaml, value))
     return {value}
 
 
@@ -155,12 +178,13 @@ def test_each_entry_by_hand_is_a_text_of_the_code():
     else would find one that is no longer used.
     """
     files = [yaml.safe_load(path.read_text("utf-8")) for path in (ROOT / "spec").glob("*.yaml")]
-    texts = {*python_texts(), *(text for file in files for text in texts_and_names_in_yaml(file))}
-    pattern_of_f_strings = re.compile("|".join(python_patterns()))
+    texts = set(texts_and_names_in_python()) | texts_and_names_in_yaml(files)
+    any_f_string = re.compile("|".join(patterns_of_f_strings()))
 
     def is_in_the_code(text):
-        is_a_text = not {text, text.lower(), text.replace(" ", "-")}.isdisjoint(texts)
-        return is_a_text or pattern_of_f_strings.fullmatch(text) is not None
+        spellings = {text, text.lower(), text.replace(" ", "-")}
+        is_a_text = bool(spellings & texts)
+        return is_a_text or any_f_string.fullmatch(text) is not None
 
     by_hand = [entry.id for entry in CATALOGUE if "by hand" in entry.user_comments]
     english = [entry_id[0] if isinstance(entry_id, tuple) else entry_id for entry_id in by_hand]
@@ -223,15 +247,21 @@ class TextsOfPage(HTMLParser):
 
 
 def page_of(run, tag=PORTUGUESE, comparison=None):
-    """The texts of the page of a run in this language."""
+    """The texts of the page of a run in this language, with this comparison with another run, if there is one."""
     run = replace(run, profile=replace(run.profile, language=tag))
-    return TextsOfPage(summary_html(run, document_of(run).model_copy(update={"comparison": comparison})))
+    document = document_of(run).model_copy(update={"comparison": comparison})
+    return TextsOfPage(summary_html(run, document))
 
 
 def left_in_english(run, comparison=None):
-    """The texts that are marked as English, without the names of credentials."""
-    names = {exchange.credential for exchange in run.exchanges.values()} | {"status 200", "status 500"}
-    return [text for text in page_of(run, comparison=comparison).english if text.rstrip(":.") not in names]
+    """The texts of the Portuguese page that are marked as English and should not be.
+
+    Names of credentials, such as "no header", and two names of statuses stay in English.
+    """
+    credentials = {exchange.credential for exchange in run.exchanges.values()}
+    names = credentials | {"status 200", "status 500"}
+    english_texts = page_of(run, comparison=comparison).english
+    return [text for text in english_texts if text.rstrip(":.") not in names]
 
 
 @pytest.fixture
@@ -251,9 +281,14 @@ def test_a_page_in_portuguese_has_no_english_text(name):
 
 
 def phrases(text):
-    """The phrases that a message is put together from, such as "a key of the type {type}" and its values, at any depth."""
-    parts = [value for _, value in message_of(text).values]
-    return {phrase for part in parts for phrase in phrases(part)} or {str(text)}
+    """The innermost values of a message, at any depth. A message without values is a phrase itself.
+
+    The message "{key}, {again}" with the values "a key" and "once more" has the phrases "a key" and "once more".
+    """
+    values = [value for _, value in message_of(text).values]
+    if not values:
+        return {str(text)}
+    return set().union(*map(phrases, values))
 
 
 def test_observations_are_translated_to_portuguese():
@@ -263,19 +298,19 @@ def test_observations_are_translated_to_portuguese():
     """
     values_and_no_words = {"", "null", "1 = EMAIL", "2 = EMAIL"}
     names_of_the_interface = OPENAPI.read_text()
-    phrases_of_situations = set().union(
-        *(phrases(observation.situation) for observation in shared_run("clean").run.observations)
-    )
+    phrases_of_situations = set()
+    for observation in shared_run("clean").run.observations:
+        phrases_of_situations |= phrases(observation.situation)
 
-    untranslated_words = [
-        phrase
-        for phrase in phrases_of_situations - values_and_no_words
-        if language(PORTUGUESE).text(phrase) == phrase
-        and not phrase.isdecimal()
-        and phrase not in names_of_the_interface
-    ]
+    def is_a_name_or_number(phrase):
+        return phrase.isdecimal() or phrase in names_of_the_interface
 
-    assert untranslated_words == []
+    phrases_with_words = {
+        phrase for phrase in phrases_of_situations - values_and_no_words if not is_a_name_or_number(phrase)
+    }
+    untranslated_phrases = [phrase for phrase in phrases_with_words if language(PORTUGUESE).text(phrase) == phrase]
+
+    assert untranslated_phrases == []
 
 
 def test_notes_verdicts_drift_and_comparison_are_translated_to_portuguese(run):
@@ -309,8 +344,9 @@ def test_notes_verdicts_drift_and_comparison_are_translated_to_portuguese(run):
     texts_in_english = set(page_of(run, ENGLISH, comparison).texts)
 
     assert left_in_english(run, comparison) == []
-    assert {*portuguese_by_english.values(), *headings} - texts == set()
-    assert {*portuguese_by_english} - texts_in_english == set()
+    assert set(portuguese_by_english.values()) <= texts
+    assert headings <= texts
+    assert set(portuguese_by_english) <= texts_in_english
 
 
 def test_the_whole_page_is_in_portuguese():
@@ -320,12 +356,13 @@ def test_the_whole_page_is_in_portuguese():
     """
     result = shared_run("partial")  # its profile says `language: pt-BR`
     page = result.text("report.html")
-    data = json.loads(unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))
-    tests = [test for tests in data["tests"].values() for test in tests]
+    data_of_pytest_html = json.loads(unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))
+    tests = [test for tests_of_id in data_of_pytest_html["tests"].values() for test in tests_of_id]
+    tests_without_permission = [test for test in tests if test["log"].endswith("exige execute em allow")]
 
     assert '<html lang="pt-BR">' in page
     assert "<title>Conformidade Pix: staging: " in page
     assert {test["result"] for test in tests} == {"Passed", "Skipped"}
-    assert any(test["log"].endswith("exige execute em allow") for test in tests)
+    assert tests_without_permission != []
     assert "tested\n" in result.output
     assert result.document["headline"].startswith("PARTIAL, read only: no failure")

@@ -24,7 +24,7 @@ STAGING = "https://staging.example.test"
 
 @pytest.fixture
 def lines_of_plan(tmp_path):
-    """A function that makes the lines of a plan, for a profile with these changes.
+    """A function that gives the lines that `pytest --plan` prints, for a profile with these changes.
 
     `selection` is an expression of -k, such as "executePix.token". Without it all requirements are selected.
     """
@@ -34,15 +34,17 @@ def lines_of_plan(tmp_path):
         profile = replace(profile, limits=replace(profile.limits, examples=2))
         selected_ids = ids_selected_by(selection) if selection else None
         planned = plan_of(profile, selected_ids)
-        journal = "; ".join(filter(None, journal_in_words(profile)[:2]))
-        return list(plan_lines(planned, profile, journal, selection))
+        lines_about_journal = [line for line in journal_in_words(profile)[:2] if line]
+        return list(plan_lines(planned, profile, "; ".join(lines_about_journal), selection))
 
     return lines
 
 
 def requests_by_name(lines):
-    """The number of requests in the plan, by the name in its first column."""
-    return {name: int(count) for name, count in re.findall(r"^  (\w+) +(\d+)  ", "\n".join(lines), re.MULTILINE)}
+    """The number of requests in a plan by the name in its first column: {"executePix": 12, …, "total": 40}."""
+    plan = "\n".join(lines)
+    names_and_numbers = re.findall(r"^  (\w+) +(\d+)  ", plan, re.MULTILINE)
+    return {name: int(number) for name, number in names_and_numbers}
 
 
 def test_the_plan_names_executions_without_their_codes(lines_of_plan):
@@ -107,14 +109,8 @@ def test_the_plan_says_why_generated_requests_are_sent():
     drawn at random.
     """
     profile = load("sandbox")
-    lines = list(
-        plan_lines(
-            plan_of(profile, ids_selected_by("listPixKeys.serverError"), generated=True),
-            profile,
-            journal="",
-            selected="",
-        )
-    )
+    planned = plan_of(profile, ids_selected_by("listPixKeys.serverError"), generated=True)
+    lines = list(plan_lines(planned, profile, journal="", selected=""))
     purposes = {line.strip().partition("  ")[2] for line in lines}
 
     assert {Generated.READ.value, Generated.INVALID.value, Generated.DRAWN.value} <= purposes
@@ -269,8 +265,11 @@ def test_the_plan_names_the_target_and_the_keys_that_are_deleted(sandbox, target
     """
     lines = lines_of_plan("registerPixKey", sandbox=sandbox, pix_keys=KEYS)
 
+    lines_about_keys = [line for line in lines if "if no list of keys has it yet" in line]
+    ends_of_lines = [line.rpartition("; ")[2] for line in lines_about_keys]
+
     assert f"{STAGING}, {target}, " in lines[0]
-    assert [line.rpartition("; ")[2] for line in lines if "if no list of keys has it yet" in line] == fates_of_keys
+    assert ends_of_lines == fates_of_keys
 
 
 @pytest.mark.parametrize(
@@ -358,9 +357,8 @@ def test_the_plan_lists_headers_in_the_place_of_a_token(lines_of_plan):
     One of them says that the client has a loopback address, because a service may trust such a client without a
     token.
     """
-    with_fuzz, without_fuzz = (
-        lines_of_plan("executePix.token", allow=["read", "execute", *more]) for more in (["fuzz"], [])
-    )
+    with_fuzz = lines_of_plan("executePix.token", allow=["read", "execute", "fuzz"])
+    without_fuzz = lines_of_plan("executePix.token", allow=["read", "execute"])
     [line] = [line for line in with_fuzz if line.startswith("  in unusual forms: ")]
 
     assert ", a loopback address as that of the client, " in line
@@ -426,12 +424,15 @@ def test_the_plan_of_the_first_run_has_its_codes(tmp_path):
 
 def synthetic_keys_of_invalid_registrations(profile):
     """The keys in the bodies of invalid registrations that the suite made up. They begin with `pixconf-`."""
-    cases = observed_invalid_requests("registerPixKey", profile)
-    return {key for case in cases for key in re.findall(rb"pixconf-(?:key|[0-9a-f]{8})\b", case.body or b"")}
+    keys = set()
+    for request in observed_invalid_requests("registerPixKey", profile):
+        if request.body:
+            keys.update(re.findall(rb"pixconf-(?:key|[0-9a-f]{8})\b", request.body))
+    return keys
 
 
-def test_synthetic_keys_differ_where_they_are_deleted():
-    """If the run may delete keys, invalid registrations have different keys, which the suite made up."""
+def test_synthetic_keys_differ_if_they_are_deleted():
+    """If the run may delete keys, invalid registrations have many different keys, which the suite made up."""
     keys = synthetic_keys_of_invalid_registrations(load("sandbox"))
 
     assert len(keys) > 10

@@ -18,21 +18,26 @@ READS_ONLY = replace(PROFILE_OF_NO_SANDBOX, allow=frozenset({"read"}))
 
 
 def execution(number, code, *, credential="valid", generator=""):
-    """An execution of this code, with the valid token or another credential."""
+    """A planned execution of the transfer with this code. `number` is its place in the order of sending.
+
+    `credential` is "valid" for the valid token, or names another one. `generator` names what made the request, such as
+    "sequences".
+    """
     options = {"path": f"/v1/execute/pix/{code}", "credential": credential, "generator": generator}
     exchange = answer("executePix", {}, valid=credential == "valid", **options)
     return replace(exchange, number=number)
 
 
 def lines_of_plan(*exchanges, profile=PROFILE_OF_NO_SANDBOX, selected=None, **plan):
-    """The lines of a plan with these requests."""
+    """The lines of a plan with these requests. `selected` is the selection of the user, `plan` are members of `Plan`."""
     return list(plan_lines(Plan(exchanges=exchanges, **plan), profile, journal="a journal", selected=selected))
 
 
 def lines_about_executions(*exchanges, **options):
-    """The lines of a plan about executions."""
+    """The lines of a plan about executions, without blanks around them. `options` are those of `lines_of_plan`."""
     plan = lines_of_plan(*exchanges, **options)
-    start, end = plan.index("what moves money:") + 1, plan.index("journal: a journal")
+    start = plan.index("what moves money:") + 1
+    end = plan.index("journal: a journal")
     return [line.strip() for line in plan[start:end]]
 
 
@@ -139,7 +144,7 @@ def test_on_a_sandbox_the_plan_counts_transfers_that_are_executed_twice():
 )
 def test_why_there_is_no_execution(state_of_plan, reason):
     """If nothing is executed, the plan has one line that says why: no permission, no selection, no journal, or no code."""
-    (line,) = lines_about_executions(**state_of_plan)
+    [line] = lines_about_executions(**state_of_plan)
 
     assert line.startswith(f"no execution: {reason}")
 
@@ -268,7 +273,9 @@ def test_the_plan_says_of_each_key_whether_it_is_deleted(changes_of_profile, fat
     """
     lines_of_keys = lines_about_keys(**changes_of_profile)[: len(KEYS)]
 
-    assert {line.split(",")[0].strip(): line.rpartition("; ")[2] for line in lines_of_keys} == fates_of_keys
+    fate_by_type = {line.split(",")[0].strip(): line.rpartition("; ")[2] for line in lines_of_keys}
+
+    assert fate_by_type == fates_of_keys
     assert lines_of_keys[0].startswith(
         "  EMAIL, number 1 of pix_keys: registered if no list of keys has it yet, in 2 req"
     )
@@ -293,13 +300,15 @@ def test_the_plan_says_whether_keys_that_the_run_makes_up_are_deleted(changes_of
     assert line_of_other_keys == "  no other key is deleted"
 
 
-VALID_TRANSFER, INVALID_TRANSFER = (answer("createPix", {}, valid=is_valid) for is_valid in (True, False))
+VALID_TRANSFER = answer("createPix", {}, valid=True)
+INVALID_TRANSFER = answer("createPix", {}, valid=False)
 
 
 def test_the_plan_counts_transfers_that_may_succeed():
     """The plan says how many transfers may succeed, at most the limit of the profile.
 
-    It counts all bodies, the invalid one, too. Apart from that it counts those with the body of the profile.
+    A first line counts the bodies of all transfers, also of invalid ones. A second line counts the transfers with the body
+    of the profile.
     """
     profile = replace(PROFILE_OF_NO_SANDBOX, limits=replace(PROFILE_OF_NO_SANDBOX.limits, transfers=2))
 
