@@ -37,10 +37,11 @@ test-command = {command}
 name = "local"
 """
 Place = tuple[int, int]
+"""A place in a file: its line, from 1, and its column, from 0."""
 
 
 def main() -> None:
-    """Break the module of the command line."""
+    """Break the module that the command line names, and print the changes that its self-tests do not notice."""
     parser = argparse.ArgumentParser(prog="make breakages")
     parser.add_argument("module", help="a module of the product, such as spec/facts.py")
     parser.add_argument("--sample", type=int, default=0, help="so many changes, drawn at random; 0: all")
@@ -102,13 +103,18 @@ def quick_tests(copy: Path, module: str) -> tuple[list[str], float]:
 
 
 def draw(items: Iterable[WorkItem], source: str, sample: int, seed: int) -> list[WorkItem]:
-    """The changes to be tried, in the order of the file. Annotations are left out, because no run evaluates them."""
+    """The changes to be tried, in the order of the file: `sample` of them, drawn at random, or all if `sample` is 0.
+
+    Changes of annotations are left out, because nearly all of them have no effect in a run. The same `seed` draws the same changes.
+    """
     annotations = list(_annotations(source))
     candidates = [item for item in items if not _is_in_any(item.mutations[0], annotations)]
     candidates.sort(key=_place)
-    if sample and sample < len(candidates):
-        return sorted(random.Random(seed).sample(candidates, sample), key=_place)
-    return candidates
+    all_are_tried = sample == 0 or sample >= len(candidates)
+    if all_are_tried:
+        return candidates
+    drawn = random.Random(seed).sample(candidates, sample)
+    return sorted(drawn, key=_place)
 
 
 def _place(item: WorkItem) -> tuple[Place, str, int]:
@@ -118,7 +124,7 @@ def _place(item: WorkItem) -> tuple[Place, str, int]:
 
 
 def _annotations(source: str) -> Iterator[tuple[Place, Place]]:
-    """Begin and end of each annotation: (line, column)."""
+    """The begin and the end of each annotation in a source text, such as the `int` of `x: int`."""
     for node in ast.walk(ast.parse(source)):
         for name in ("annotation", "returns"):
             annotation = getattr(node, name, None)
@@ -148,6 +154,7 @@ def report(module: str, results: list[tuple[MutationSpec, WorkResult]]) -> Itera
 
 
 def _cosmic_ray(*arguments: str, folder: Path) -> None:
+    """Run cosmic-ray with these arguments in this folder. CalledProcessError if it fails."""
     command = [str(Path(sys.executable).with_name("cosmic-ray")), *arguments]
     subprocess.run(command, cwd=folder, env=_environment(), check=True)
 

@@ -36,10 +36,10 @@ DEVIATING = replace(execution(EXECUTION_RESULT | {"digit": 6}), number=2)
 
 
 def judged_test_of(*assertions, expression_of_k="", exchanges=(CONFORMING, DEVIATING)):
-    """A conformance test of TESTED_REQUIREMENT that makes these assertions, with its results.
+    """A conformance test of TESTED_REQUIREMENT after it made these assertions, which are functions without parameters.
 
-    Its `own_result` is the result of TESTED_REQUIREMENT. `expression_of_k` selects the requirements of the run, as the
-    option -k does. `exchanges` are those of the run.
+    Its `results` has a result for each requirement that it judged, and its `own_result` is that of TESTED_REQUIREMENT.
+    `expression_of_k` selects the requirements of the run, as the option -k does. `exchanges` are those of the run.
     """
     session = SimpleNamespace(profile=SANDBOX_PROFILE, reproduction=Reproduction(list(exchanges)))
     config = SimpleNamespace(option=SimpleNamespace(ids=expression_of_k, last_failed=False))
@@ -143,8 +143,8 @@ def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchan
 def test_a_finding_counts_the_answers_that_deviate(exchanges, number_of_judged_answers, message):
     """A conformance test judges several answers. The field `digit` is a text in CONFORMING and an integer in DEVIATING.
 
-    The message says in how many answers the type is wrong, unless it is wrong in all of them. The verdict rests on all
-    judged answers.
+    The message says in how many answers the type is wrong, unless it is wrong in all of them. All judged answers, also
+    those that conform, count as exchanges that support the verdict.
     """
     test = judged_test_of(lambda: assert_holds(TESTED_REQUIREMENT, exchanges))
 
@@ -165,8 +165,8 @@ FIVE_EXECUTIONS = [replace(CONFORMING, number=number) for number in range(1, 6)]
     ],
     ids=["one judgement of several exchanges", "results that were found out elsewhere"],
 )
-def test_a_pass_cites_three_exchanges_and_rests_on_all(assertion):
-    """The report cites three exchanges as examples of a pass, and says that the pass rests on all five."""
+def test_a_pass_cites_three_exchanges_and_counts_all(assertion):
+    """If five exchanges show that a requirement is met, the report cites three of them as examples, and counts all five."""
     test = judged_test_of(assertion)
 
     assert test.own_result.exchanges == (1, 2, 3)

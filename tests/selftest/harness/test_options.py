@@ -18,7 +18,7 @@ from tests.harness.options import (
 
 
 def config(arguments=(), setting="", **options):
-    """The configuration of pytest with these options.
+    """A stand-in for the configuration of pytest, in which these options are set.
 
     `arguments` are those of the command line, `setting` is the value of each setting in pyproject.toml.
     """
@@ -39,13 +39,13 @@ def test_an_option_takes_the_least_and_the_greatest_whole_number(text, number):
 
 @pytest.mark.parametrize("text", ["0", "65", "-1", "1.5", "", "²", "1_0"])
 def test_an_option_that_is_no_whole_number_is_refused(text):
-    """The option takes whole numbers from 1 to 64. The message says so."""
+    """An option that takes whole numbers from 1 to 64 refuses any other text. The message says which numbers it takes."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 1 to 64, got "):
         whole_number(1, 64)(text)
 
 
 def test_the_message_names_no_greatest_number_if_there_is_none():
-    """The option takes whole numbers from 7 on."""
+    """An option that takes whole numbers from 7 on refuses other texts. The message has 7, and no greatest number."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 7, got 'x'$"):
         whole_number(7)("x")
 
@@ -142,7 +142,10 @@ def test_nobody_asks_for_a_number_of_examples_unless_the_option_or_the_profile_d
 
 
 def parser_of_pytest(options_added=None):
-    """A parser of pytest. It adds the names of the options that are added to it to the list `options_added`."""
+    """A stand-in for the parser of pytest. It appends the name of each option that is added to it to `options_added`.
+
+    It knows one option, --environment.
+    """
     names_added = [] if options_added is None else options_added
     group = SimpleNamespace(_addoption=lambda *names, **details: names_added.extend(names))
     known_options = {"--environment": SimpleNamespace(help="the service to ask")}
@@ -150,7 +153,7 @@ def parser_of_pytest(options_added=None):
 
 
 def plugin_manager(*, is_xdist_loaded=True, names_of_loaded_plugins=()):
-    """The plugin manager of pytest, with two methods of nearly the same name.
+    """A stand-in for the plugin manager of pytest. It has two methods with nearly the same name.
 
     | method | what it is asked |
     |---|---|
@@ -178,7 +181,7 @@ def test_the_option_n_exists_with_and_without_pytest_xdist(is_xdist_loaded, expe
 
 
 def test_the_error_about_an_option_says_how_to_list_the_options():
-    """The option --seed has no number. The error is that of pytest, with `pytest --help` behind it."""
+    """An error about an option, here --seed without a number, ends with a hint at `pytest --help`."""
     parser = parser_of_pytest()
     add_group(parser, plugin_manager())
 
@@ -187,9 +190,9 @@ def test_the_error_about_an_option_says_how_to_list_the_options():
 
 
 def test_the_error_for_an_unknown_option_names_the_plugins_that_are_not_loaded(monkeypatch):
-    """Four plugins of pytest are installed, and two of them (html and named) are loaded. The option may be one of the others.
+    """An unknown option may be that of a plugin that is installed and not loaded. The message says how to load it: -p NAME.
 
-    The message says how to load these: -p and the name.
+    Here four plugins are installed, and two of them (html and named) are loaded.
     """
     plugins = [SimpleNamespace(name=name, value=f"{name}.plugin") for name in ("xdist", "timeout", "html", "named")]
     monkeypatch.setattr(options, "entry_points", lambda group: plugins)
@@ -220,6 +223,6 @@ def test_the_error_for_an_unknown_option_names_the_nearest_known_one():
 
 
 def test_the_message_writes_a_large_number_in_digits():
-    """The option takes whole numbers from 1 to 500000, and got 0."""
+    """The message of an option that takes whole numbers from 1 to 500000 has this number in digits, without separators."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 1 to 500000, got '0'$"):
         whole_number(1, 500_000)("0")

@@ -31,10 +31,9 @@ SETTINGS_THAT_NAME_SECRETS = {"headers": {"X-Api-Key": {"env": "PIX_API_KEY"}}, 
 
 @pytest.mark.parametrize("name", VARIABLES_THAT_RECORD_SECRETS)
 def test_a_variable_that_makes_libraries_log_secrets_is_refused(name, service, tmp_path, monkeypatch, capsys):
-    """With such a variable of the environment, for example SSLKEYLOGFILE, a command ends with exit status 4 and one
-    line.
+    """Some variables, such as SSLKEYLOGFILE, make libraries write secrets into a log. If one is set, a command refuses to work.
 
-    Nothing is sent, and no log is written.
+    The command ends with exit status 4 and one line. Nothing is sent, and no log is written.
     """
     log = tmp_path / "keys.log"
     for variable, value in {**TOKEN_VARIABLES, name: str(log)}.items():
@@ -50,8 +49,7 @@ def test_a_variable_that_makes_libraries_log_secrets_is_refused(name, service, t
 
 @pytest.mark.parametrize("command", ["check", "cleanup", "journal"])
 def test_the_variable_pytest_base_url_is_refused(command, service, tmp_path, monkeypatch, capsys):
-    """PYTEST_BASE_URL names a service, because other test suites set that variable. This suite must not send requests
-    there.
+    """The variable PYTEST_BASE_URL may name the service of another test suite, so a command or a run refuses to work with it.
 
     A command and a run end with exit status 4 and one line. Neither that service nor the one of the profile (the
     settings of the run) gets a request.
@@ -124,12 +122,22 @@ def test_the_token_command_gets_the_other_variables_of_the_shell(called_programs
     assert "VAULT_TOKEN=of-the-vault" in called_programs.notes_of_token_command
 
 
+def check_profile(path):
+    """Call the command `check` for the profile with this path."""
+    main(["check", path])
+
+
+def run_profile(path):
+    """Run the tests of the list of accounts with the profile that has this path."""
+    status_and_run("--no-report", "-k", "listAccounts", f"--environment={path}")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "act",
-    [lambda path: main(["check", path]), lambda path: status_and_run("--no-report", "-k", "listAccounts", f"--environment={path}")],
+    [check_profile, run_profile],
     ids=["check", "run"],
-)  # fmt: skip
+)
 def test_variables_with_secrets_are_removed_once_they_were_read(act, service, tmp_path, monkeypatch):
     """The profile (the settings of a run) names three variables with secrets. After a command or a run they are not
     set.

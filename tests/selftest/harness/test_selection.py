@@ -43,7 +43,7 @@ OPERATIONS_OF_PREFLIGHT = {"listAccounts"}
 
 
 class CountsRequests(Service):
-    """The sandbox, which counts the requests to each operation. None stands for paths that reach no operation."""
+    """The sandbox, which counts the requests to each operation. It counts other requests under None."""
 
     def __init__(self, **options):
         super().__init__(**options)
@@ -123,7 +123,10 @@ def test_a_requirement_that_any_answer_shows_is_not_tested_with_requests_that_mo
 
 
 def groups_with_the_same_traffic(names):
-    """The requirements in groups. One selection shows the traffic of a whole group, because it is the same for each."""
+    """The ids of requirements in groups: runs that select one requirement of a group each would all send the same.
+
+    So one run can try the whole group, which is quicker.
+    """
     groups = defaultdict(set)
     for name in names:
         exchanges = plan_of(SANDBOX, {name}, generated=True).exchanges
@@ -131,7 +134,8 @@ def groups_with_the_same_traffic(names):
             (exchange.operation, exchange.valid, exchange.credential, bool(exchange.generator))
             for exchange in exchanges
         )
-        groups[frozenset(traffic.items()), selection_of({name}, SANDBOX).operations].add(name)
+        operations = selection_of({name}, SANDBOX).operations
+        groups[frozenset(traffic.items()), operations].add(name)
     return list(groups.values())
 
 
@@ -262,13 +266,18 @@ class FailsInThreePlaces(Service):
     """Both documented results have a member of another type, and one list fails with status 500."""
 
     def execution_result(self, transfer):
+        """The execution result of the sandbox with a number as `digit`, which must be a text."""
         return super().execution_result(transfer) | {"digit": 6}
 
     def registration_result(self, registration):
+        """The registration result of the sandbox with a number as `Message`, which must be a text."""
         return super().registration_result(registration) | {"Message": 7}
 
     def finish(self, request, operation, response):
-        return replace(response, status=500) if operation == "listEntries" else response
+        """The answer, with status 500 if it is a list of entries."""
+        if operation == "listEntries":
+            return replace(response, status=500)
+        return response
 
 
 def test_last_failed_selects_the_failed_requirements_alone(tmp_path):

@@ -18,7 +18,7 @@ _LOOKS_AFTER_S = 0.1
 
 
 def installed() -> bool:
-    """True if `make witnesses` has run here."""
+    """True if `make witnesses` has installed its four tools here."""
     tools = ("redocly", "prism", "html-validate", "ajv")
     return all((BIN / tool).exists() for tool in tools)
 
@@ -40,14 +40,17 @@ def validate(page: Path) -> list[str]:
 
 
 def compile_schema(schema: Path) -> subprocess.CompletedProcess[str]:
-    """Compile a JSON schema with Ajv in its strict mode, without any other file. The exit status is 0 if it is right."""
+    """Compile a JSON schema with Ajv in its strict mode, without any other file. The exit status is 0 if it is valid."""
     command = [str(BIN / "ajv"), "compile", "--strict=true", "--spec=draft2020", "-s", str(schema)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @contextmanager
 def prism(log: Path, *options: str) -> Iterator[str]:
-    """The address of a service that Prism makes from the schema; `log` takes what it prints."""
+    """Start a service that Prism makes from the OpenAPI schema, and give its address. It ends with the block.
+
+    `log` is the file into which Prism prints. `options` are more options of `prism mock`.
+    """
     command = [str(BIN / "prism"), "mock", str(SCHEMA), "--host", "127.0.0.1", "--port", "0", *options]
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
