@@ -45,7 +45,7 @@ def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
     `entry` is its entry in the journal, the file with the codes that runs sent. If nobody knows whether money moved,
     the text has the command to call after a person looked the transfer up.
     """
-    if entry.is_unknown or entry.is_perhaps_prepared:
+    if _needs_a_person(entry):
         of_profile = f" {name_for_commands(profile)}" if profile else ""
         outcome = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"
         settle = f"python -m environments journal{of_profile} --settle {entry.name}"
@@ -65,14 +65,23 @@ def settle_outcome(profile: Profile | None, code: str) -> str:
     journal = journal_of(profile)
     with journal.locked():
         entry = journal.entry(code) or _entry_with_name(code, journal)
-        is_open = entry is not None and (entry.is_unknown or entry.is_perhaps_prepared)
-        if entry is None or not is_open:
+        if entry is None or not _needs_a_person(entry):
             raise JournalError(f"--settle: {journal.path} has no unknown outcome of this code")
+        # The new line is about the same code, so it gets the environment (the name of a profile) of the old line.
+        # Otherwise `journal` would no longer list the code for that profile.
         journal.environment = entry.environment
         # The journal has a digest of each code instead of the code, and `write` makes the digest of its first argument.
         # Here that may be the name of the entry, so the right digest is passed.
         journal.write(code, Outcome.SETTLED, digest=entry.digest)
     return f"settled: {entry.environment}, sent at {entry.at}; no later run sends this code, or warns about it"
+
+
+def _needs_a_person(entry: JournalEntry) -> bool:
+    """True if a person has to look the transfer up, because no run knows what became of it.
+
+    That is so if money may have moved, or if a run was killed while it asked the service to prepare the transfer.
+    """
+    return entry.is_unknown or entry.is_perhaps_prepared
 
 
 def _entry_with_name(name: str, journal: Journal) -> JournalEntry | None:

@@ -142,15 +142,18 @@ class EventLog:
         """
         return digest_of(self.key.read(), subject)
 
-    def _new_event(self, subject: str, event: str, **clear: str) -> Event:
+    def _new_event(self, subject: str, event: str, **members_in_clear: str) -> Event:
         """A new line for the file, with the present time: what happened (`event`) to a subject, such as a code.
 
-        The subject is written as its digest. `clear` has further members, which are written as they are. It may also
-        have `digest`, if the caller knows only the digest of the subject.
+        The subject is written as its digest. `members_in_clear` are further members of the line, such as
+        `status="404"`. They are written as they are, and not as digests.
+
+        One of them may be `digest`, which then replaces the digest that is made from the subject. A caller needs this
+        if it has only the digest of a code, and not the code itself.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds")
         line = {"at": now, "environment": self.environment, "run": self.run, "digest": self.digest(subject)}
-        return line | {"event": event} | clear
+        return line | {"event": event} | members_in_clear
 
     def _lines(self) -> list[str]:
         """The lines of the file; none if there is no file.

@@ -446,11 +446,11 @@ class ExecutionGuard:
             self._refused_token = self._token()
             self.token_refused.append(exchange.number)
 
-    def _write(self, code: str, outcome: Outcome, **clear: str) -> None:
+    def _write(self, code: str, outcome: Outcome, **members_in_clear: str) -> None:
         """Write the state of a transaction code to the journal. Without a journal (on a sandbox) nothing is written.
 
-        The journal is a file with the codes that runs have sent. `clear` has further members of the line, which are
-        written as they are. Raises JournalError.
+        The journal is a file with the codes that runs have sent. The code is written as a digest. `members_in_clear`
+        are further members of the line, such as `status="404"`, and are written as they are. Raises JournalError.
         """
         if self.journal is not None:
-            self.journal.write(code, outcome, **clear)
+            self.journal.write(code, outcome, **members_in_clear)

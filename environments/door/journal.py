@@ -223,16 +223,16 @@ class Journal(EventLog):
     # -- writing ----------------------------------------------------------------------------------------------
 
     @as_journal_error()
-    def write(self, code: str, event: str, **clear: str) -> None:
+    def write(self, code: str, event: str, **members_in_clear: str) -> None:
         """Write a line to the journal: what happened to a transaction code. `event` is an `Outcome`, such as SENT.
 
-        The code is written as a digest. `clear` has further members of the line, which are written as they are, such as
-        the status of the answer. Raises JournalError if the line cannot be written.
+        The code is written as a digest. `members_in_clear` are further members of the line, such as `status="404"`, and
+        are written as they are. Raises JournalError if the line cannot be written.
         """
         with self.locked():
             lines = self._lines()
             signed_number = self._signed_number_of_lines()
-            self._append_event(lines, self._new_event(canonical(code), event, **clear))
+            self._append_event(lines, self._new_event(canonical(code), event, **members_in_clear))
             self._write_lines(lines)
             # If the number was missing or edited, or if lines were removed, `fault` must still find that later. So a
             # missing number stays missing, and an existing number never gets smaller. Example: the number is 8, but
@@ -332,7 +332,7 @@ class ReadJournal(Journal):
         """Lock nothing, because a plan sends and writes nothing."""
         yield
 
-    def write(self, code: str, event: str, **clear: str) -> None:
+    def write(self, code: str, event: str, **members_in_clear: str) -> None:
         """Write nothing, because a plan changes no file."""
 
 
