@@ -46,8 +46,6 @@ _NEVER_EXPIRES = 4_102_444_800
 """The first second of the year 2100."""
 _HEX = re.compile("[0-9A-Fa-f-]+")
 """A hexadecimal number, or a UUID (RFC 9562 section 4): letter case says nothing in them."""
-Claims = Mapping[str, object]
-"""Members of the header or of the claims of a signed token."""
 TokenMaker = Callable[[str], str | None]
 """Makes a wrong token from the right one; None if the form does not apply to the right one."""
 ChangeOfSignedToken = Callable[[str, str, str], str]
@@ -116,7 +114,7 @@ def _encoded(data: bytes) -> str:
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def _part_of_members(**members: object) -> str:
+def _encoded_part(**members: object) -> str:
     """The header or the claims of a signed token, made of these members of its JSON object: `alg="none"`, for example.
 
     The result is in base64url, as in a token.
@@ -124,13 +122,13 @@ def _part_of_members(**members: object) -> str:
     return _encoded(json.dumps(members, separators=(",", ":")).encode())  # without blanks, as signed tokens are
 
 
-def _part_with_members(part: str, **members: object) -> str:
+def _part_with_changes(part: str, **members: object) -> str:
     """The header or the claims of a signed token (`part`), with some members of its JSON object replaced or added.
 
     `part` and the result are in base64url, as in a token.
     """
     all_members = json.loads(_decoded(part)) | members
-    return _part_of_members(**all_members)
+    return _encoded_part(**all_members)
 
 
 # -- what is made from a token --------------------------------------------------------------------------------------
@@ -167,7 +165,8 @@ def _with_another_signature(token: str) -> str:
     | any other | a text of the same length, with other letters and digits |
     | any, if the part that would be replaced has fewer than 16 letters and digits | a random text |
 
-    In the last row somebody who sees the rest of the right token could guess the missing part.
+    The last row is there for a right token with a very short signature. The first row would keep its header and
+    claims, so everybody who sees the wrong token could guess the right one.
     """
     beginning = ""
     part_to_replace = token
@@ -188,18 +187,19 @@ def _with_other_claims(**changes: object) -> TokenMaker:
 
     def with_other_claims(header: str, claims: str, signature: str) -> str:
         """The wrong token, made from the three parts of the right token."""
-        new_claims = _part_with_members(claims, **changes)
+        new_claims = _part_with_changes(claims, **changes)
         return f"{header}.{new_claims}.{signature}"
 
     return _made_from_signed_token(with_other_claims)
 
 
-def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: object) -> TokenMaker:
+def _signed_by_suite(key: bytes, further_header: Mapping[str, object], **claims_to_change: object) -> TokenMaker:
     """A function that makes a wrong token which the suite signs itself, with a signing key that anybody may guess.
 
     It shows whether a service was left with such a key, for example the empty one. The token has the claims of the
-    right token, with `claims_to_change` replaced, or made-up claims if the right one is not signed. Its header has
-    `header_members`, such as `{"kid": "pixconf-key"}`. It is signed with HS256 (RFC 7518 section 3.2).
+    right token, with `claims_to_change` replaced, or made-up claims if the right one is not signed. Its header says
+    that it is signed with HS256 (RFC 7518 section 3.2). `further_header` has further members of the header, such as
+    `{"kid": "pixconf-key"}`.
 
     The function gives None if the right token is signed with the same key: then the service has to accept the new one.
     """
@@ -213,8 +213,8 @@ def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: obj
             is_signed_with_key = hmac.compare_digest(_signature(header, claims, key), signature)
             if is_signed_with_key:
                 return None
-        new_header = _part_of_members(alg="HS256", typ="JWT", **header_members)
-        new_claims = _part_with_members(claims, **claims_to_change)
+        new_header = _encoded_part(alg="HS256", typ="JWT", **further_header)
+        new_claims = _part_with_changes(claims, **claims_to_change)
         return f"{new_header}.{new_claims}.{_signature(new_header, new_claims, key)}"
 
     return wrong_token_of
@@ -233,7 +233,7 @@ def _unsigned(token: str) -> str | None:
     """
     if signed_parts(token):
         return None
-    header = _part_of_members(alg="none", typ="JWT")
+    header = _encoded_part(alg="none", typ="JWT")
     return f"{header}.{_MADE_UP_CLAIMS}."
 
 
@@ -249,13 +249,13 @@ def _of_another_issuer(token: str) -> str | None:
     header, claims, signature = parts
     if _can_be_guessed(signature):
         return None
-    other_claims = _part_with_members(claims, iss=_MADE_UP_ISSUER)
+    other_claims = _part_with_changes(claims, iss=_MADE_UP_ISSUER)
     other_signature = _text_of_same_shape(signature)
     return f"{header}.{other_claims}.{other_signature}"
 
 
 _MADE_UP_ISSUER = f"https://{SYNTHETIC_PREFIX}issuer.example"
-_MADE_UP_CLAIMS = _part_of_members(iss=_MADE_UP_ISSUER, sub=f"{SYNTHETIC_PREFIX}subject", exp=_NEVER_EXPIRES)
+_MADE_UP_CLAIMS = _encoded_part(iss=_MADE_UP_ISSUER, sub=f"{SYNTHETIC_PREFIX}subject", exp=_NEVER_EXPIRES)
 """Claims for wrong tokens that name nobody: an issuer, a subject, and the year 2100 as the end of the validity."""
 
 
@@ -323,7 +323,7 @@ FORMS = (
     # unsigned as the header says (RFC 7515 appendix A.5), or with nothing where the signature was
     Form(
         "the token without a signature (none)",
-        _made_from_signed_token(lambda header, claims, _: f"{_part_with_members(header, alg='none')}.{claims}."),
+        _made_from_signed_token(lambda header, claims, _: f"{_part_with_changes(header, alg='none')}.{claims}."),
     ),
     Form(
         "the token without its signature",
@@ -384,7 +384,7 @@ FORMS_FOR_SYNTHETIC_IDENTIFIERS = (
     # in capital letters, because some libraries refuse only the word in small letters
     Form(
         "an unsigned token (NONE) with the claims of the token",
-        _made_from_signed_token(lambda header, claims, _: f"{_part_with_members(header, alg='NONE')}.{claims}."),
+        _made_from_signed_token(lambda header, claims, _: f"{_part_with_changes(header, alg='NONE')}.{claims}."),
     ),
     Form("a token of another issuer", _of_another_issuer),
     Form("a token with another key id, signed with an empty key", _signed_by_suite(b"", _ANOTHER_KEY)),
