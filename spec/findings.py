@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from spec.exchange import Exchange
-from spec.message import Message, Text, Value, changed, joined, say, say_many
+from spec.message import Message, Text, Value, joined, say, say_many, with_texts_changed
 from spec.requirements import read_yaml
 
 TEMPLATES = Path(__file__).with_name("findings.yaml")
@@ -136,7 +136,7 @@ class Finding:
         The templates of its sentences are not changed: the suite wrote them, so they cannot hold a secret.
         """
         parameters = Message("", self.parameters).map(change).values  # a message knows how to change its values
-        return replace(self, parameters=parameters, shown_by=changed(self.shown_by, change))
+        return replace(self, parameters=parameters, shown_by=with_texts_changed(self.shown_by, change))
 
     def _filled(self, part: str) -> Message:
         """The template of a part, such as `expected` or `got`, with the values of the placeholders that are in it.

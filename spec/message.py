@@ -74,7 +74,7 @@ class Message:
 
         The template is not changed: the suite wrote it, so it cannot hold a secret.
         """
-        changed_values = tuple((name, changed(value, change)) for name, value in self.values)
+        changed_values = tuple((name, with_texts_changed(value, change)) for name, value in self.values)
         return replace(self, values=changed_values)
 
 
@@ -168,7 +168,7 @@ def message_of(text: Text) -> Message:
     return text if isinstance(text, Message) else Message(text)
 
 
-def changed(value: Value, change: Callable[[str], str]) -> Any:
+def with_texts_changed(value: Value, change: Callable[[str], str]) -> Any:
     """The value after `change`, a function from text to text, such as one that redacts secrets.
 
     A string is changed as a whole. Of a message the values are changed, and not its template. A number or a date is

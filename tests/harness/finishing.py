@@ -38,7 +38,7 @@ from spec.answers import (
 from spec.exchange import VALID, Exchange, Request
 from spec.interface import operations
 from spec.json_text import read_json
-from spec.message import Message, Text, changed, joined, message_of, say, say_many
+from spec.message import Message, Text, joined, message_of, say, say_many, with_texts_changed
 from spec.rules.reproduction import Reproduction
 from spec.rules.robustness import request_in_words
 from spec.success_codes import line_for_success_code, perhaps_success_codes
@@ -87,8 +87,9 @@ def close_record(session: Session) -> None:
 def _record_requests_and_end(session: Session) -> None:
     """Record how many requests were sent, how they were answered, and why the run ended early, if it did.
 
-    The guard of the door decides whether a transaction code may be sent. It asks the journal, a file with the codes
-    that were sent, so that no code is executed twice.
+    All requests go through the door (`session.door`), which knows these facts. A part of the door, the guard, decides
+    whether a transaction code may be sent. It asks the journal, a file with the codes that were sent, so that no code
+    is executed twice.
     """
     run = session.run
     door = session.door
@@ -99,7 +100,8 @@ def _record_requests_and_end(session: Session) -> None:
     if not run.ended_by:
         run.ended_by = door.token_monitor.line_about_expiry  # a sentence; empty if the token is still accepted
     if door.liveness.why_unreachable:
-        run.end_of_target = _end_of_target(session.reproduction)
+        # `reproduction` knows which request was the last one before the target could not be reached any more.
+        run.end_of_target = _sentence_about_the_end_of_the_target(session.reproduction)
     if not run.unreachable:
         # The text may be that of a library, with a token or a code in it.
         run.unreachable = session.display.without_known_values(door.liveness.why_unreachable)
@@ -117,7 +119,9 @@ def _record_what_is_left_at_the_service(session: Session) -> None:
     if run.profile.base_url == EMBEDDED:
         return
     for key in session.door.keys.not_cleaned_up():
-        name = changed(key.label, session.display.without_known_values)  # without account numbers, for example
+        name = with_texts_changed(
+            key.label, session.display.without_known_values
+        )  # without account numbers, for example
         why = key.state.value
         run.not_cleaned_up.append(LeftKey(name, why, key.is_of_profile, tuple(key.exchanges)))
     run.transfers_not_executed += _lines_about_transfers_not_executed(session.door, session.profile.accounts)
@@ -139,7 +143,7 @@ def _record_why_requests_were_not_sent(session: Session) -> None:
     run.unsent = {reason: names for reason, names in all_reasons.items() if names}
 
 
-def _end_of_target(reproduction: Reproduction) -> Text:
+def _sentence_about_the_end_of_the_target(reproduction: Reproduction) -> Text:
     """A sentence about the last request before the service could not be reached any more; empty if it never answered.
 
     If requests were on their way at that moment, these are named instead, because one of them may have crashed the

@@ -26,7 +26,7 @@ from reports.showing.evidence import shown_finding
 from reports.showing.show import Display
 from spec.facts import redacted_facts
 from spec.findings import templates
-from spec.message import Text, changed, joined, say
+from spec.message import Text, joined, say, with_texts_changed
 from spec.requirements import requirements
 from tests.harness.judging import ASSERTIONS, DeviationError, JudgedTest, OutOfScope, Untested
 from tests.harness.selection import permission_missing_for, requirement_of, wanted_ids
@@ -146,7 +146,7 @@ def _shown_result(result: RequirementResult, display: Display) -> RequirementRes
     as `/data/*` for `/data/Ana`, because a service may use data as a name: `{"Ana": 12}`.
     """
     findings = tuple(shown_finding(finding, display) for finding in result.findings)
-    return replace(result, why=changed(result.why, display.without_known_values), findings=findings)
+    return replace(result, why=with_texts_changed(result.why, display.without_known_values), findings=findings)
 
 
 def _result_of_deviation(error: DeviationError, session: Session) -> RequirementResult:
@@ -201,20 +201,20 @@ def _note_error(test: JudgedTest, phase: str, error: BaseException, display: Dis
 
 def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> None:
     """Make the report of pytest say why a test failed or was skipped. Tokens, codes and other secrets are hidden."""
-    clean = display.without_known_values  # hides known values in texts that the suite did not write
+    without_secrets = display.without_known_values
     failed_in_call = report.failed and report.when == "call"
     if failed_in_call and test.failing:  # the service deviates: the findings are the reason
         results = [_shown_result(result, display) for result in test.failing]
         report.longrepr = "\n".join(f"{result.id}: {result.message}" for result in results)
     elif report.failed:  # the suite itself failed: the traceback is the reason
-        report.longrepr = clean(str(report.longrepr))
+        report.longrepr = without_secrets(str(report.longrepr))
     elif report.skipped and isinstance(report.longrepr, tuple):
         # The HTML report shows `why`, translated to its language (`HtmlPage.show_reason_of_skip`).
-        report.why = changed(test.own_result.why, clean)
+        report.why = with_texts_changed(test.own_result.why, without_secrets)
         path, line_number, reason = report.longrepr  # the form in which pytest reports a skip
-        report.longrepr = (path, line_number, clean(reason))
+        report.longrepr = (path, line_number, without_secrets(reason))
     # The sections are what the test printed and logged.
-    report.sections = [(name, clean(text)) for name, text in report.sections]
+    report.sections = [(name, without_secrets(text)) for name, text in report.sections]
 
 
 def _combined_result(results: Sequence[RequirementResult], remark: Text) -> RequirementResult:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spec.message import changed, joined, joined_keeping_repeats, message_of, say, say_many, texts_in_values
+from spec.message import joined, joined_keeping_repeats, message_of, say, say_many, texts_in_values, with_texts_changed
 
 
 def in_capitals(one: str, many: str, number: int) -> str:
@@ -93,9 +93,9 @@ def test_a_change_of_a_message_reaches_its_values_at_any_depth():
 
 
 def test_a_text_that_is_no_message_is_changed_as_a_whole():
-    """`changed` applies a function to a value. A number has no text in it, so it stays."""
-    assert changed("the key", str.upper) == "THE KEY"
-    assert changed(7, str.upper) == 7
+    """`with_texts_changed` applies a function to a value. A number has no text in it, so it stays."""
+    assert with_texts_changed("the key", str.upper) == "THE KEY"
+    assert with_texts_changed(7, str.upper) == 7
 
 
 @pytest.mark.parametrize(
