@@ -160,14 +160,20 @@ class Resending:
     def _steps_that_matter(self, exchange: Exchange) -> Sequence[Exchange]:
         """The steps before an exchange in its sequence. Empty if they probably are not the reason for the answer.
 
-        That is so if the same request was once answered rightly, and if the run could not show that the steps are the
-        reason. It could not try steps with an execution again, so these stay.
+        | the exchange and its steps | result |
+        |---|---|
+        | the same request was never answered rightly | the steps, because they may be the reason |
+        | the run sent the steps again, and they were the reason | the steps |
+        | a step is an execution, which the run cannot send again because it moves money | the steps |
+        | any other | empty: the same request was answered rightly, and nothing shows that the steps matter |
         """
         steps = self.steps_before.get(exchange.number, ())
-        is_shown_by_steps = exchange.number in self.shown_after_steps
         was_answered_rightly = exchange.number in self.same_without_deviation
+        if not was_answered_rightly:
+            return steps
+        steps_are_the_reason = exchange.number in self.shown_after_steps
         has_execution = any(step.operation == "executePix" for step in steps)
-        return steps if is_shown_by_steps or has_execution or not was_answered_rightly else ()
+        return steps if steps_are_the_reason or has_execution else ()
 
     def _lines_of_steps(self, last: Exchange, steps: Sequence[Exchange]) -> tuple[list[str], list[RequestParts]]:
         """The lines that send the steps before the last step of a sequence, and the requests that they send, in parts.
@@ -274,20 +280,21 @@ class Resending:
 
         For example `# ACCOUNT: pix.yaml, accounts, 99999`. `requests` are the requests that `lines_that_run` send.
         """
-        values = [*_redacted_values_of(requests), *self._paths_of_files()]
+        values = [*_redacted_values_of(requests), *self._variables_for_files()]
         values_to_set = [value for value in values if value.origin and value.expression in lines_that_run]
         explanations = dict.fromkeys(f"{value.variable}: {value.origin}" for value in values_to_set)
         if explanations:
             # Every wrong token has the same placeholder. The name of the credential tells which wrong token was sent.
             yield f"# {'; '.join(explanations)}".replace(ANOTHER_TOKEN, exchange.credential)
 
-    def _paths_of_files(self) -> Iterator[Redacted]:
-        """The files that a profile may name, such as a certificate, as values that a person sets variables to.
+    def _variables_for_files(self) -> Iterator[Redacted]:
+        """A shell variable for the path of each file that a profile may name, such as the file with a certificate.
 
-        Paths in the profile are paths on another machine, so each is a variable, with the key of the profile.
+        For example `${CLIENT_CERT:?}`, with the origin "pix.yaml, tls.client_cert": there a reader finds the path. The
+        line has a variable and not the path, because the file may be at another path on the machine of the reader.
         """
-        for expression, key in _KEYS_OF_FILES.items():
-            yield Redacted(expression, origin=f"{self._profile_name}, {key}")
+        for variable_in_shell, key_of_profile in _KEYS_OF_FILES.items():
+            yield Redacted(variable_in_shell, origin=f"{self._profile_name}, {key_of_profile}")
 
     def _line_that_makes_wrong_token(self, exchange: Exchange) -> Iterator[str]:
         """A line that sets WRONG_TOKEN to the wrong token that was sent, made from the right token.
