@@ -157,7 +157,7 @@ class Presence:
     """True if a text in the list may be the key, masked or spelled otherwise. For a synthetic key it is `is_shown`."""
 
 
-def presence_of(key: RunKey, value: str, listing: Listing, before: Listing | None) -> Presence:
+def presence_of(value: str, listing: Listing, before: Listing | None, *, is_of_profile: bool) -> Presence:
     """What a list says of a key with this value: it is shown, absent, or neither.
 
     `before` is the list of the same account before the run, if it was read: a masked text (such as `+55*******4321`)
@@ -171,7 +171,7 @@ def presence_of(key: RunKey, value: str, listing: Listing, before: Listing | Non
     return Presence(
         is_shown=False,
         is_absent=not listing.may_show_masked(value, before),
-        may_be_shown=key.is_of_profile and listing.may_show(value),
+        may_be_shown=is_of_profile and listing.may_show(value),
     )
 
 

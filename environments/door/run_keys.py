@@ -526,7 +526,7 @@ class Keys:
             if key.value is None:
                 self._update_key_without_value(key, listing, account)
                 continue
-            presence = presence_of(key, key.value, listing, list_before)
+            presence = presence_of(key.value, listing, list_before, is_of_profile=key.is_of_profile)
             if self._counts_as_account_of_key(key, account):
                 self._update_by_own_account(key, presence)
             else:

@@ -451,13 +451,17 @@ def test_a_similar_text_in_a_list_before_its_registration_counts_as_the_key(stat
     assert state_after_list(key_of_run(state), SIMILAR_TEXT_IS_SHOWN, is_sandbox=is_sandbox) is state_afterwards
 
 
+SEARCHED_KEY = "qa@bank.example"
+"""The key that is looked for in a list. It may be a key of the profile, or a key that the suite made up."""
+
+
 @pytest.mark.parametrize(
     ("is_of_profile", "listed_key", "listed_before", "presence"),
     [
-        (True, PROFILE_KEY, None, SHOWN),
+        (True, SEARCHED_KEY, None, SHOWN),
         (True, None, None, ABSENT),
-        (True, f"x{PROFILE_KEY}", None, SIMILAR_TEXT_IS_SHOWN),
-        (False, f"x{PROFILE_KEY}", None, ABSENT),
+        (True, f"x{SEARCHED_KEY}", None, SIMILAR_TEXT_IS_SHOWN),
+        (False, f"x{SEARCHED_KEY}", None, ABSENT),
         (True, "q***@bank.example", None, UNKNOWN),
         (True, "q***@bank.example", "q***@bank.example", ABSENT),
     ],
@@ -476,11 +480,10 @@ def test_a_list_says_whether_it_shows_a_key(is_of_profile, listed_key, listed_be
     A masked text that the list before the run had, too, is an older key. Similar texts count only for a key of the
     profile (the settings of the run), which belongs to somebody.
     """
-    key = key_of_run(is_of_profile=is_of_profile)
-    listed_keys = [listed_key] if listed_key else []
+    listing = list_that_shows(*([listed_key] if listed_key else []))
     list_before = list_that_shows(listed_before) if listed_before else None
 
-    assert presence_of(key, PROFILE_KEY, list_that_shows(*listed_keys), list_before) == presence
+    assert presence_of(SEARCHED_KEY, listing, list_before, is_of_profile=is_of_profile) == presence
 
 
 # -- the end ---------------------------------------------------------------------------------------------------------
