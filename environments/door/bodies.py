@@ -28,16 +28,21 @@ class NumberText(str):
 
 
 class _AllMembers(dict[Any, Any]):
-    """The members of a JSON object. If a name occurs several times, each name has a list of all its values.
+    """The members of a JSON object. If a name occurs several times, none of its values is lost.
 
     A parser keeps the last value alone, although the service may read the first one.
+
+    | object | members |
+    |---|---|
+    | `{"type": 1, "value": 2}` | the same, because no name occurs twice |
+    | `{"type": 1, "value": 2, "value": 3}` | `{"type": [1], "value": [2, 3]}`: each name has a list |
+
+    The lists put an index into the path of a value: `("type", 0)`. That does no harm, because the checks only ask
+    whether a name such as "value" is anywhere in the path.
     """
 
     def __init__(self, members: list[tuple[str, Any]]) -> None:
-        """Take the members in the order of the text: `[("value", "1"), ("value", "2")]` gives `{"value": ["1", "2"]}`.
-
-        If no name occurs twice, this is a usual dict.
-        """
+        """Take the members in their order: `[("value", "1"), ("value", "2")]` gives `{"value": ["1", "2"]}`."""
         super().__init__(members)
         has_no_name_twice = len(self) == len(members)
         if has_no_name_twice:

@@ -23,7 +23,6 @@ Self-tests: promises/test_keys_of_others.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 from environments.door.bodies import key_and_type_in, texts_of
 from environments.door.outgoing import LimitError, Sending
@@ -269,13 +268,17 @@ class KeyChanges:
     def _read_list_once(self, sending: Sending, account: str) -> Listing | None:
         """Ask the service once for the keys of an account, and return the list.
 
-        None if a limit keeps the request back, or if the answer does not show which keys exist now.
+        None if the answer does not show which keys exist now. None, too, if a limit of the run keeps this request back,
+        such as limits.requests: for the callers that is the same as a list that could not be read.
         """
-        with suppress(LimitError):  # the run has ended, so no key is deleted after this either
+        try:
             exchange = self._read_list(sending, account)
-            if exchange is not None:
-                return self._keys.lists.last.get(account)  # the door has noted the answer there
-        return None
+        except LimitError:
+            return None
+        if exchange is None:
+            return None
+        # The door, through which every answer comes, has noted this list in `lists.last` already.
+        return self._keys.lists.last.get(account)
 
     def _end_deletion(self) -> None:
         """Let the next deletion begin, because deletions are sent one after the other.

@@ -44,17 +44,20 @@ class Liveness:
         """Begin with a target that has not answered so far, and that counts as reachable.
 
         `find_out_if_gone` sends requests that were answered before, and returns true if none of them is answered now.
+        `run_end` knows when the run ends, and until then lets threads wait.
         """
         self.why_unreachable = ""
         """Reason why the target is gone; empty while it can be reached."""
         self._find_out_if_gone = find_out_if_gone
         self._run_end = run_end
         self._has_answered = False
-        # Identifier of the thread that finds out now if the target is gone, or if the token expired; None if none does.
+        # Identifier of the thread that checks now if the target is gone; None if none does. A check if the token has
+        # expired is noted here, too (`Door` does it), because all other threads have to wait during both.
         self._thread_that_checks: int | None = None
         self._timeouts = Counter[str]()  # timeouts in a row, by operation
-        # Operations of which a request timed out while no other request was on the wire, since their last answer.
-        self._timed_out_without_others: set[str] = set()
+        # Operations that timed out although no other request was on the wire, so that the load cannot be the reason. As
+        # soon as a request to the operation gets an answer, the operation is removed.
+        self._timed_out_without_load: set[str] = set()
         self._failed_in_a_row = 0  # requests in a row that got no answer, to whatever operation
 
     @property
@@ -83,7 +86,7 @@ class Liveness:
         if self.why_unreachable:
             raise UnreachableError(f"the target cannot be reached any more: {self.why_unreachable}")
         operation = sending.intent.operation
-        may_be_the_load = sending.is_repetition and operation not in self._timed_out_without_others
+        may_be_the_load = sending.is_repetition and operation not in self._timed_out_without_load
         if self._timeouts[operation] >= _MOST_TIMEOUTS and not may_be_the_load:
             raise LimitError(
                 say(
@@ -110,14 +113,14 @@ class Liveness:
             self._has_answered = True
             self._failed_in_a_row = 0
             self._timeouts[operation] = 0
-            self._timed_out_without_others.discard(operation)
+            self._timed_out_without_load.discard(operation)
             return
         self._failed_in_a_row += 1
         if failure.kind is FailureKind.TIMEOUT:
             self._timeouts[operation] += 1
             other_requests_on_wire = sending.beside
             if other_requests_on_wire == 0:
-                self._timed_out_without_others.add(operation)
+                self._timed_out_without_load.add(operation)
         may_be_gone = self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED
         is_known_already = self.why_unreachable != ""
         if may_be_gone and not self.others_are_waiting and not is_known_already:
