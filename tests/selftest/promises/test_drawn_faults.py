@@ -161,7 +161,7 @@ CLASSES_OF_MORE_EXAMPLES: Mapping[str, Fault] = {
 
 
 @cache
-def drawing() -> Any:
+def request_drawer() -> Any:
     """Draws requests to the sandbox, made once in each process."""
     from tests.traffic.drawing.cases import Drawing  # it loads Schemathesis, which most self-tests do without
 
@@ -171,7 +171,7 @@ def drawing() -> Any:
 @cache
 def cases(operation: str, seed: int) -> list[Case]:
     """The requests to an operation that a run with default options draws with this seed."""
-    return drawing().cases(operation, seed, default_examples(operation))
+    return request_drawer().cases(operation, seed, default_examples(operation))
 
 
 def smallest_case_that_shows(fault: Fault, seed: int) -> Case | None:
@@ -215,7 +215,7 @@ def test_more_examples_bring_more_classes():
         fault = CLASSES_OF_MORE_EXAMPLES[name]
         if any(map(fault.is_shown_by, cases(fault.operation, seed))):
             found_by_default.append((name, seed))
-        if any(map(fault.is_shown_by, drawing().cases(fault.operation, seed, 50))):
+        if any(map(fault.is_shown_by, request_drawer().cases(fault.operation, seed, 50))):
             found_with_more.append((name, seed))
     possible = len(CLASSES_OF_MORE_EXAMPLES) * len(SEEDS)
 
@@ -246,7 +246,7 @@ def test_a_smallest_case_has_the_size_of_the_fault(name):
             smaller_cases[case] = may_be_sent and fault.is_shown_by(case)
         return smaller_cases[case]
 
-    drawing().search_for_smaller_case(drawn_case, shows_fault)
+    request_drawer().search_for_smaller_case(drawn_case, shows_fault)
     sizes = [case.size for case, is_shown in smaller_cases.items() if is_shown]
 
     assert min([drawn_case.size, *sizes]) <= most_bytes

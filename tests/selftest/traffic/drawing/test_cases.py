@@ -31,7 +31,7 @@ EXAMPLES = 40
 
 
 @cache
-def drawing(profile_name: str = "sandbox") -> Any:
+def request_drawer(profile_name: str = "sandbox") -> Any:
     """What draws the requests of a run whose target is a sandbox (a test system) or a bank."""
     from tests.traffic.drawing.cases import Drawing  # it loads Schemathesis, which most self-tests do without
 
@@ -45,7 +45,7 @@ def examples_of(operation: str, profile_name: str = "sandbox") -> list[Case]:
     Most examples are drawn. The requests of every run (`cases_of_every_run`) are no examples. Some of them come from
     the coverage phase of Schemathesis.
     """
-    source = drawing(profile_name)
+    source = request_drawer(profile_name)
     of_every_run = set(source.cases_of_every_run(operation))
     cases = source.cases(operation, SEED, EXAMPLES)
     return [case for case in cases if case not in of_every_run]
@@ -91,7 +91,7 @@ def test_most_bodies_that_are_not_drawn_hold_documented_members(operation):
     Of drawn bodies nine of ten have a documented member. But some of the bodies here are empty, or have only odd
     members, on purpose.
     """
-    cases = [*drawing().cases_of_every_run(operation), *invalid_requests(operation, SANDBOX)]
+    cases = [*request_drawer().cases_of_every_run(operation), *invalid_requests(operation, SANDBOX)]
     values = [read_json(case.body).value for case in cases if case.body and case.content_type == JSON]
     bodies = [value for value in values if isinstance(value, dict)]
 
@@ -126,15 +126,17 @@ def test_a_third_of_the_registrations_hold_all_members():
 
 @pytest.mark.parametrize("member", ["from", "to", "value", "date", "description"])
 def test_members_have_any_json_type(member):
-    """Among the requests of every run for two operations, each member of a transfer has a value of each JSON type.
+    """In each run, a transfer is sent with a text, a boolean, an integer, null, an array and an object as this member.
 
     The interface document does not show the types of these members, so a service must answer each of them without a
-    server error. Services treat all transfers alike, so not each operation gets each value: transferExternal gets all
-    values of four members, and transferInternal all values of the description, which transferExternal does not have.
+    server error. Services treat all transfers alike, so it is enough if two operations together get all values:
+    transferExternal those of four members, and transferInternal those of the description, which transferExternal lacks.
+
+    These requests are the same in each run (`cases_of_every_run`). Others are drawn at random.
     """
     cases = []
     for operation in ("transferExternal", "transferInternal"):
-        cases += drawing().cases_of_every_run(operation)
+        cases += request_drawer().cases_of_every_run(operation)
     types_of_its_values = {type(body[member]) for body in object_bodies(cases) if member in body}
 
     assert types_of_its_values >= {str, bool, int, type(None), list, dict}
@@ -147,8 +149,8 @@ def test_as_many_are_drawn_as_there_are_examples(operation):
     Some requests of every run come from the coverage phase of Schemathesis, which tries each boundary of a schema.
     listAccounts is left out, because it has neither a path parameter nor a body, so there is nothing to draw.
     """
-    of_every_run = drawing().cases_of_every_run(operation)
-    different_cases = set(drawing().cases(operation, seed=1, examples=20))
+    of_every_run = request_drawer().cases_of_every_run(operation)
+    different_cases = set(request_drawer().cases(operation, seed=1, examples=20))
 
     assert len(different_cases) == len(of_every_run) + 20
 
@@ -173,10 +175,10 @@ def test_a_seed_repeats_the_requests(tmp_path):
     """
     source = tmp_path / "constants_of_a_module.py"
     source.write_text("WORDS = " + repr([f"word {number}" for number in range(50)]))
-    with_seed_5 = drawing().cases("transferP2p", 5, 40)
+    with_seed_5 = request_drawer().cases("transferP2p", 5, 40)
     with module_loaded_from(source):
-        with_seed_5_again = drawing().cases("transferP2p", 5, 40)
-        with_seed_6 = drawing().cases("transferP2p", 6, 40)
+        with_seed_5_again = request_drawer().cases("transferP2p", 5, 40)
+        with_seed_6 = request_drawer().cases("transferP2p", 6, 40)
 
     assert with_seed_5_again == with_seed_5
     assert with_seed_6 != with_seed_5
@@ -204,7 +206,7 @@ def test_the_last_check_leaves_out_no_request(operation):
     out.
     """
     accounts_of_profile = set(BANK.accounts)
-    cases = [*drawing("bank").cases_of_every_run(operation), *examples_of(operation, "bank")]
+    cases = [*request_drawer("bank").cases_of_every_run(operation), *examples_of(operation, "bank")]
     texts_in_requests = set()
     for case in cases:
         if case.path_parameter:
@@ -227,7 +229,7 @@ def test_the_last_check_changes_no_transfer(operation):
     It changes only requests about keys: if a service might register a key that cannot be deleted, such as an empty one,
     the request gets a made-up account.
     """
-    cases = [*drawing("bank").cases_of_every_run(operation), *examples_of(operation, "bank")]
+    cases = [*request_drawer("bank").cases_of_every_run(operation), *examples_of(operation, "bank")]
 
     assert list(harmless_cases(cases, BANK)) == cases
 
@@ -322,8 +324,10 @@ def test_each_class_of_invalid_body_goes_to_each_operation(operation):
 
     So only requests count here that are not drawn: two seeds have them in common.
     """
-    cases_of_seed_2 = set(drawing().cases(operation, 2, DEFAULT_EXAMPLES))
-    cases_of_both_seeds = [case for case in drawing().cases(operation, 1, DEFAULT_EXAMPLES) if case in cases_of_seed_2]
+    cases_of_seed_2 = set(request_drawer().cases(operation, 2, DEFAULT_EXAMPLES))
+    cases_of_both_seeds = [
+        case for case in request_drawer().cases(operation, 1, DEFAULT_EXAMPLES) if case in cases_of_seed_2
+    ]
     cases = [*cases_of_both_seeds, *invalid_requests(operation, SANDBOX)]
     bodies = [read_json(case.body) for case in cases if case.body]
     classes_tried = set()
