@@ -111,6 +111,14 @@ class _Candidate(NamedTuple):
         return points
 
     @property
+    def words_beside(self) -> list[str]:
+        """The words before and after these characters, without blanks, brackets, quotes and punctuation between them.
+
+        Before and after `123.456.789-09` in `CPF (123.456.789-09), Maria` they are `CPF` and `Maria`.
+        """
+        return re.split(r"[\s()\[\]{}<>,;:|\"']+", f"{self.before} {self.after}")
+
+    @property
     def touches_a_mask(self) -> bool:
         """True if a sign of a mask, such as `*`, is directly before or after these characters.
 
@@ -232,24 +240,30 @@ def _is_the_document(candidate: _Candidate) -> bool:
     | rest of the field | the candidate is the document if |
     |---|---|
     | nothing | always |
-    | signs of a mask, as in `123.456.789-09 (***.456.789-**)` | `_agrees_with_masks` |
-    | a number, as in `123.456.789-09 456789` | `_agrees_with_truncated` |
+    | signs of a mask, as in `123.456.789-09 (***.456.789-**)` | the mask shows digits of it (`_agrees_with_masks`) |
+    | a number, as in `123.456.789-09 456789` | the number is a part of it (`_agrees_with_truncated`) |
     | any other text, as in `123.456.789-09 Maria` | it has right check digits, or the usual punctuation |
     """
-    pieces = re.split(r"[\s()\[\]{}<>,;:|\"']+", f"{candidate.before} {candidate.after}")
-    other_pieces = [piece for piece in pieces if _may_tell_about_a_candidate(piece)]
-    if not other_pieces:
+    words = [word for word in candidate.words_beside if _may_tell_about_a_candidate(word)]
+    if not words:
         return True
-    with_digits_or_signs = [piece for piece in other_pieces if re.search("[0-9]", piece) or _MASK_SIGN.search(piece)]
-    together = " ".join(with_digits_or_signs)
-    # Each piece may be a mask or a number that is cut short. All together may also be one mask, as `*** 456 789 **`.
-    partial = [*with_digits_or_signs, together]
-    if _MASK_SIGN.search(together):
-        return _agrees_with_masks(candidate, partial)
-    truncated = [piece for piece in partial if len(re.findall("[0-9]", piece)) >= _FEWEST_DIGITS_LEFT]
+    masks_and_numbers = _possible_masks_and_numbers(words)
+    if any(_MASK_SIGN.search(text) for text in masks_and_numbers):
+        return _agrees_with_masks(candidate, masks_and_numbers)
+    truncated = [text for text in masks_and_numbers if len(re.findall("[0-9]", text)) >= _FEWEST_DIGITS_LEFT]
     if truncated:
         return _agrees_with_truncated(candidate, truncated)
     return candidate.likelihood >= _LIKELY
+
+
+def _possible_masks_and_numbers(words: list[str]) -> list[str]:
+    """The words that have a digit or a sign of a mask, and then all these words together, as one text.
+
+    They are put together because blanks may separate the parts of one mask: `***`, `456`, `789` and `**` give these
+    four and `*** 456 789 **`. A word such as `Maria` is left out.
+    """
+    with_digits_or_signs = [word for word in words if re.search("[0-9]", word) or _MASK_SIGN.search(word)]
+    return [*with_digits_or_signs, " ".join(with_digits_or_signs)]
 
 
 def _agrees_with_masks(candidate: _Candidate, pieces: list[str]) -> bool:
