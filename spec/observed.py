@@ -111,9 +111,10 @@ def facts_of_answer(exchange: Exchange) -> Facts:
 
 
 def answer_without_body(response: Response) -> str:
-    """The answer without its body: `401 application/json [WWW-Authenticate: Bearer]`.
+    """The answer without its body: `401 application/json [Allow: present; WWW-Authenticate: Bearer]`.
 
-    Only headers that say how a request is refused are named, without their values.
+    Only headers that say how a request is refused are named. Their values are not shown, except for the scheme in
+    WWW-Authenticate, such as Bearer.
     """
     parts = [str(response.status)]
     if response.media_type:

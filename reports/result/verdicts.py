@@ -269,8 +269,8 @@ def _result_and_fault_of_entry(
 ) -> tuple[RequirementResult, Text]:
     """The result of a requirement that an entry of known_failures lists, and what is wrong with the entry.
 
-    The text is empty if nothing is wrong with the entry. An entry is wrong if it has expired, or if its requirement
-    passes.
+    The text is empty if nothing is wrong with the entry. An entry is wrong if its requirement passes, or still fails
+    after the last day of the entry.
 
     | verdict | entry | result |
     |---|---|---|

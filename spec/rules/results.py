@@ -199,7 +199,10 @@ repeated, because a key may have one of them."""
 
 
 def _key_in_request(exchange: Exchange) -> Any:
-    """The member pixKey in the body of the request; empty for a RANDOM key, because the service chooses its value."""
+    """The member pixKey in the body of the request; None if the object has no such member.
+
+    Empty for a RANDOM key, because the service chooses its value. Empty, too, if the body is no JSON object.
+    """
     body = read_json(exchange.request.body).value
     if not isinstance(body, dict) or body.get("pixKeyType") == "RANDOM":
         return ""

@@ -67,16 +67,17 @@ def successful_response(exchange: Exchange) -> Response:
 def json_in(exchange: Exchange) -> Any:
     """The JSON value of a success. Raises InconclusiveError if there is none.
 
-    | body | value |
+    | body | result |
     |---|---|
-    | larger than the suite reads | none; `why_not_read` names the limit |
-    | no JSON | none; `error` says why |
-    | no JSON only because of NaN or Infinity | the value, with null in their place |
-    | `null` | None, and the body is readable |
+    | JSON | its value; for the JSON text `null` that is None |
+    | no JSON only because of NaN or Infinity | its value, with None in their place |
+    | any other that is no JSON | an error, which says why (`error`) |
+    | larger than the suite reads | an error, which names the limit (`why_not_read`) |
     """
     text = successful_response(exchange).json
-    has_value = text.value is not None or text.readable
-    if has_value:
+    if text.readable:  # JSON; also if its value is None
+        return text.value
+    if text.value is not None:  # NaN or Infinity
         return text.value
     raise InconclusiveError(text.why_not_read or say("not JSON: {error}", error=message_of(text.error)))
 
