@@ -295,9 +295,11 @@ class _Executions:
     def _planned_requests_on_sandbox(self, plan: _CodePlan) -> RequestsOnSandbox | None:
         """The requests that are sent right before the executions on a sandbox, such as a registration or a deletion.
 
-        They need three codes in a row that are executed without wrong tokens in between; `first_index` is the index of
-        the first of these codes, or None if there are too few codes. Then, and outside a sandbox, the result is None:
-        requests that change nothing are sent before the executions (`requests_before_executions`).
+        They need three codes in a row that are executed without wrong tokens in between. `first_index` is the index of
+        the first of these codes. None of them is in the pair: the last two codes, which are executed at one moment.
+
+        None outside a sandbox, or if there are too few codes. Then requests that change nothing are sent before the
+        executions (`requests_before_executions`).
         """
         first_index = first_index_without_wrong_tokens(len(plan.codes_of_profile), plan.number_before_pair)
         if first_index is None or not self._profile.is_sandbox:

@@ -105,23 +105,27 @@ def requests_before_executions(traffic: Traffic, unknown_code: str) -> Iterator[
     """
     reads = cycle(_reads_of_last_account(traffic))
     while True:
-        yield from _refusals_of_code(traffic, unknown_code)
+        yield from _unknown_code_without_a_token(traffic, unknown_code)
+        yield _unknown_code_with_the_token(traffic, unknown_code)
         read = next(reads, None)  # None if the profile permits no read
         if read:
             yield read
 
 
-def _refusals_of_code(traffic: Traffic, unknown_code: str) -> list[Send]:
-    """Functions that send a code that does not exist, which is refused: first without a token, then with the valid one.
+def _unknown_code_without_a_token(traffic: Traffic, unknown_code: str) -> list[Send]:
+    """A function that sends a code that does not exist, without a token. The service must refuse it.
 
-    The first one is left out if no selected requirement is about a missing token.
+    The list is empty if no selected requirement is about a missing token.
     """
-    send = partial(traffic.client.send, _EXECUTE, unknown_code)
-    refusals: list[Send] = []
-    if traffic.selection.includes_any(f"{_EXECUTE}.token.required"):
-        refusals.append(partial(send, credential=NO_HEADER, purpose=RightBefore.REFUSED_CALLER))
-    refusals.append(partial(send, purpose=RightBefore.UNKNOWN_CODE))
-    return refusals
+    if not traffic.selection.includes_any(f"{_EXECUTE}.token.required"):
+        return []
+    purpose = RightBefore.REFUSED_CALLER
+    return [partial(traffic.client.send, _EXECUTE, unknown_code, credential=NO_HEADER, purpose=purpose)]
+
+
+def _unknown_code_with_the_token(traffic: Traffic, unknown_code: str) -> Send:
+    """A function that sends a code that does not exist, with the valid token. The service must refuse it."""
+    return partial(traffic.client.send, _EXECUTE, unknown_code, purpose=RightBefore.UNKNOWN_CODE)
 
 
 def _send_unreadable(traffic: Traffic, credential: str, purpose: Purpose) -> Exchange:
@@ -244,15 +248,16 @@ def _key_of_type_with_fewest_answers(registrar: Registrar) -> PixKey:
 
 
 def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]:
-    """Groups of functions that each send one request. Each execution has one group right before it.
+    """Five groups of requests, as functions that each send one. One group is sent right before each execution.
 
-    The first execution has the first group, and so on; after the last group it begins again. A group is empty if the
-    profile does not permit its requests, or if it permits fewer than three reads. Then nothing is sent before that
-    execution.
+    A service at fault may answer an execution in another way after such a request. The groups take turns: after the
+    fifth group the first one is sent again. A group may be empty, and then nothing is sent before that execution:
+
+    - the first one, if no selected requirement is about a missing token
+    - a group with a read, if the profile permits fewer reads
     """
-    # `without_a_token` has one function, or none if no selected requirement is about a missing token.
-    *without_a_token, with_the_token = _refusals_of_code(traffic, unknown_code)
-    refused_requests: list[Send] = [with_the_token]
+    without_a_token = _unknown_code_without_a_token(traffic, unknown_code)
+    refused_requests: list[Send] = [_unknown_code_with_the_token(traffic, unknown_code)]
     if traffic.may_send_to(_REGISTER):
         refused_requests.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
     reads = _reads_of_last_account(traffic)
