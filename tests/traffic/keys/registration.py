@@ -166,10 +166,11 @@ class _StepContext:
     """Keys that earlier steps have registered and deleted, so that they can be registered once more."""
 
     @property
-    def keys_for_wrong_tokens(self) -> list[PixKey]:
-        """The keys of the profile that may be sent with a wrong token: all on a sandbox, none elsewhere.
+    def profile_keys_on_sandbox(self) -> list[PixKey]:
+        """The keys of the profile on a sandbox (a test system); none elsewhere.
 
-        A service at fault may register such a key, and outside a sandbox the keys of the profile belong to somebody.
+        They are sent in requests that must be refused, such as those with a wrong token. A service at fault may
+        register them nevertheless, and outside a sandbox the keys of the profile belong to somebody.
         """
         return self.keys if self.traffic.profile.is_sandbox else []
 
@@ -221,22 +222,24 @@ def _register_synthetic_key(context: _StepContext) -> None:
 
 
 def _send_keys_without_a_token(context: _StepContext) -> None:
-    """Send registrations without a token, which must be refused.
+    """Send registrations without a token, and on a sandbox also some with a wrong token. All must be refused.
 
-    On a sandbox the keys of the profile are sent. Outside a sandbox a made-up (synthetic) key is sent instead, because
-    a service at fault may register it. Each is sent at the same moment as a valid request that does nothing:
-    some services accept a request without the token while a valid request is under way.
+    On a sandbox they have the keys of the profile. Elsewhere one registration has a made-up (synthetic) key instead,
+    because a service at fault may register the key, and the keys of the profile belong to somebody there.
 
-    On a sandbox the keys that are no e-mail addresses are also sent with a wrong token, because the check of
-    the token may depend on the key type. E-mail addresses are tested by other steps: made-up keys are of that type.
+    On a sandbox a wrong token is sent with each key type except EMAIL, because the check of the token may depend on the
+    type. Other steps send wrong tokens with made-up keys, and all made-up keys are of the type EMAIL.
+
+    Each request is sent at the same moment as a valid request that does nothing: some services accept a request without
+    the token while a valid request is under way.
     """
     if not context.sends_wrong_tokens:
         return
     purpose = Registering.WITHOUT_A_TOKEN
-    keys = context.keys_for_wrong_tokens or [context.registrar.synthetic_key()]
+    keys = context.profile_keys_on_sandbox or [context.registrar.synthetic_key()]
     without_header = [_Attempt(key, purpose, NO_HEADER) for key in keys]
     _send_and_delete(context.registrar, without_header, beside_valid_requests=True)
-    keys_of_other_types = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
+    keys_of_other_types = [key for key in context.profile_keys_on_sandbox if key.type != "EMAIL"]
     with_wrong_token = [_Attempt(key, purpose, WRONG_TOKEN) for key in keys_of_other_types]
     _send_and_delete(context.registrar, with_wrong_token, beside_valid_requests=True)
 
@@ -265,8 +268,9 @@ def _send_other_schemes(context: _StepContext) -> None:
 def _prepare_for_valid_registrations(context: _StepContext) -> None:
     """Delete the keys that a service registered although it refused them, and read the list of keys.
 
-    Then requests are sent to two undocumented paths, which are like the documented one with another name at the end.
-    The next steps show whether a service answers valid registrations in another way after such requests.
+    Then a request is sent to two undocumented paths, such as `/v1/pix/pixconf-1a2b3c4d/ac-1`, where the documented path
+    is `/v1/pix/keys/ac-1`. A service at fault may keep something of the request before, such as its error, for the next
+    answer. The next steps send valid registrations, so their answers would show that.
     """
     registrar = context.registrar
     registrar.clean_up()
@@ -366,7 +370,7 @@ def _own_keys_by_type(context: _StepContext) -> dict[str, PixKey]:
     """
     if not context.registrar.may_delete_keys:
         return {}
-    return {key.type: key for key in context.keys_for_wrong_tokens}
+    return {key.type: key for key in context.profile_keys_on_sandbox}
 
 
 def _send_without_a_type(context: _StepContext) -> None:
@@ -402,11 +406,14 @@ def _register_keys_in_parallel(context: _StepContext) -> None:
 
 
 def _send_remaining_wrong_tokens(context: _StepContext) -> None:
-    """Send the requests without the valid token that no earlier step has sent, each with a made-up (synthetic) key.
+    """Send the rest of the unauthorized registrations: without a token, or with a wrong one.
 
-    First those that are written in the usual way, each at the same moment as a valid request that does nothing: some
-    services accept a wrong token while a valid request is under way. Then those that are written in an unusual way,
-    such as with two spaces behind the word Bearer (`spelling`).
+    Earlier steps have sent some of them (`take_unsent_requests`), and each is sent only once. Each has a made-up
+    (synthetic) key.
+
+    1. Those that are written in the usual way. Each is sent at the same moment as a valid request that does nothing,
+       because some services accept a wrong token while a valid request is under way.
+    2. Those that are written in an unusual way (`spelling`), such as with two spaces behind the word Bearer.
     """
     registrar = context.registrar
     purpose = Registering.WITHOUT_A_TOKEN
