@@ -428,13 +428,18 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
 
 
 def value_is_of_no_other_request(requirement_id: str, values_sent: Mapping[Exchange, object]) -> Judgement:
-    """Judges that no result has the value of another request in a field that repeats a value of its own request.
+    """Judges that a service does not mix up requests: no result has the value that another request sent.
 
-    The requirement names the field: "executePix.id.matches" the field id, which repeats the transaction code.
-    `values_sent` has, by exchange, the value that its request sent. If no result has the value of its own request, the
-    field seems to have another meaning, and a value of another request is there by chance. Then the judgement holds.
+    For example, the field `id` of an execution result has the transaction code of its request. If the codes P1 and P2
+    are executed, and the result of P1 has the `id` P2, the judgement deviates.
+
+    `requirement_id` names the field: "executePix.id.matches". `values_sent` has, by exchange, the value that its
+    request sent, such as the code.
+
+    If not one result has the value of its own request, the judgement holds. Then the service seems to use the field for
+    something else, and has the value of another request there by chance.
     """
-    field = requirement_id.split(".")[1]
+    field = requirement_id.split(".")[1]  # such as "id"
     judgements = {exchange: judge(requirement_id, exchange) for exchange in values_sent}
     repeats_own_value = any(judgement.holds for judgement in judgements.values())
     if not repeats_own_value:

@@ -259,9 +259,13 @@ def situation_by_large_request(exchange: Exchange, log: Log) -> Text | None:
 
 
 def refusal_for_its_size(exchange: Exchange, _log: Log) -> Facts | str | None:
-    """Facts of the answer if a large request was refused because of its size; else words that it was not.
+    """How a service answers a large request, as a report shows it. The report shows facts and a text alike.
 
-    None if the same request may get another answer in a minute.
+    | answer | result |
+    |---|---|
+    | a refusal because of the size, such as 413 | its facts: status, media type, names and types of its members |
+    | any other, if it stays the same | the text "not refused for its size" |
+    | one that may be another in a minute, such as a server error | None: nothing is shown |
     """
     if not is_lasting_answer(exchange):
         return None
@@ -469,19 +473,27 @@ def situation_by_code_and_account_type(exchange: Exchange, log: Log) -> Text | N
 
 
 def status_in_result(exchange: Exchange, _log: Log) -> str | None:
-    """The status of an execution result, such as "DONE".
+    """What a report shows of the status in an execution result, beside its situation. None if there is no status.
 
-    For a code of the profile only the word "seen", because the situation (`situation_by_code_and_status`) already names
-    the status. None if there is no result.
+    | code | situation (`situation_by_code_and_status`) | value |
+    |---|---|---|
+    | prepared by the run with transferP2p | "transferP2p" | "DONE" |
+    | of the profile | "DONE for a supplied code" | "seen" |
+
+    Codes of the profile differ from run to run. So runs can only be compared by whether a status was seen.
     """
     return _value_or_seen(exchange, _status_in_result(exchange))
 
 
 def account_type_in_result(exchange: Exchange, _log: Log) -> str | None:
-    """The account type of an execution result, such as "1".
+    """What a report shows of the account type in an execution result, beside its situation. None if there is no type.
 
-    For a code of the profile only the word "seen", because the situation (`situation_by_code_and_account_type`) already
-    names the type. None if there is no result.
+    | code | situation (`situation_by_code_and_account_type`) | value |
+    |---|---|---|
+    | prepared by the run with transferP2p | "transferP2p" | "1" |
+    | of the profile | "1 for a supplied code" | "seen" |
+
+    Codes of the profile differ from run to run. So runs can only be compared by whether an account type was seen.
     """
     return _value_or_seen(exchange, _account_type_in_result(exchange))
 

@@ -154,9 +154,13 @@ class StandIn:
         return [half.named_by_its_only_part() for half in halves]
 
     def _with_headers_of_family(self, name: str) -> StandIn:
-        """The same stand-in with no other headers than those of one family (headers with one meaning)."""
-        of_the_family = dict(FAMILIES[name])
-        return replace(self, name=name, headers=tuple(pair for pair in self.headers if pair[0] in of_the_family))
+        """This request with only those of its headers that belong to a family, and with the name of that family.
+
+        A family is a group of headers with one meaning: "marks of an internal caller" are X-Internal and the like.
+        """
+        names_of_family = dict(FAMILIES[name]).keys()
+        headers_of_family = tuple(pair for pair in self.headers if pair[0] in names_of_family)
+        return replace(self, name=name, headers=headers_of_family)
 
     def named_by_its_only_part(self) -> StandIn:
         """The same stand-in, named like its header or query part if it has only one, such as `X-User` or `?debug=`.
