@@ -59,7 +59,7 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     for entry in left_out(document):
         if entry.verdict == Verdict.OUT_OF_SCOPE:  # requirements that were not exercised have lines above
             yield f"{entry.number_in_words}: {entry.why}"
-    yield from _line_about_ignored_malformed_requests(document)
+    yield from _line_about_malformed_requests_that_tested_nothing(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
         first_key_and_number = joined_with_and(capped([key.what for key in keys], 1))  # `a@example.com and 2 more`
         yield f"not cleaned up: {first_key_and_number}: {why}"
@@ -155,12 +155,14 @@ def _lines_about_drift(document: RunDocument) -> Iterator[str]:
         yield from (f"     {line}" for line in drift_lines(document))
 
 
-def _line_about_ignored_malformed_requests(document: RunDocument) -> Iterator[str]:
-    """At most one line: the operations for which some malformed requests showed nothing about the service.
+def _line_about_malformed_requests_that_tested_nothing(document: RunDocument) -> Iterator[str]:
+    """At most one line: the operations whose malformed requests were answered as if they were not malformed.
 
-    Outside a sandbox malformed requests name an unknown account, so that they can do no harm. If the service answers
-    them like a valid request for that account, perhaps it did not look at the malformed part. The user should know this
-    whatever the verdicts are.
+    For example, a balance with a malformed part is asked for. Outside a sandbox it is that of an account that does not
+    exist, so that the request can do no harm. The service answers 404, as it answers a valid request for that account.
+    Perhaps it looked up the account first, and did not see the malformed part. Then the request tested nothing.
+
+    The line is printed whatever the verdicts are, because the user should know how much was not tested.
     """
     operations: list[str] = []
     for entry in document.requirements:
