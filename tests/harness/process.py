@@ -133,8 +133,11 @@ def end_without_a_verdict(session: pytest.Session) -> None:
 def _status_of(error: BaseException) -> int:
     """The exit status of the process after an exception that nobody caught.
 
-    A missing plugin (ImportError) and a warning about the command line are mistakes of the user. Everything else is a
-    fault of the suite.
+    Two exceptions are mistakes of the user. Every other one is a fault of the suite:
+
+    - an ImportError: an option names a plugin that does not exist
+    - a warning, which Python raises as an exception, because `filterwarnings` in pyproject.toml has "error". pytest
+      catches the warnings of tests. Nobody catches those about its options, such as a wrong `testpaths`.
     """
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
