@@ -50,8 +50,14 @@ class CountsRequests(Service):
         self.number_of_requests = Counter()
 
     def finish(self, request, operation, response):
-        """Count the request. A path that another service may take for that of an operation is left out."""
-        if operation or not operations_reached(request.method, request.path):
+        """Count the request, except one with a path that another service may read as that of an operation.
+
+        For example `//v1/accounts` reaches no operation of the sandbox, but another service may read /v1/accounts. So
+        it belongs to no operation here, and it is no undocumented path either.
+        """
+        operations_at_other_services = operations_reached(request.method, request.path)
+        is_undocumented_path = operation is None and not operations_at_other_services
+        if operation or is_undocumented_path:
             self.number_of_requests[operation] += 1
         return response
 

@@ -191,9 +191,10 @@ def test_a_plan_names_an_address_other_than_that_of_the_profile(service, run_wit
 
 
 def test_an_address_in_capitals_and_with_a_slash_is_that_of_the_profile(service, run_with_profile_for):
-    """HTTP://host/ is the same address as http://host, so the line does not say that it is another one.
+    """HTTP://host/ and http://host are one address. So the summary does not say that --base-url names another address.
 
-    It says "not a sandbox", because any --base-url takes that mark from the profile, even one with the same address.
+    The profile calls its address a sandbox, but the summary says "not a sandbox". The reason is that a run with
+    --base-url never counts as one on a sandbox, even if the option names the address of the profile.
     """
     same_address = f"HTTP{service.base_url.removeprefix('http')}/"
     run = run_with_profile_for(service.base_url, f"--base-url={same_address}")

@@ -302,9 +302,13 @@ class RunWithWrongTokens:
 
 
 def run_with_wrong_tokens(service, folder, allow, limit):
-    """Run the tests of the operations that get wrong tokens, with three codes and this limit of wrong tokens."""
+    """Run the tests of the operations that get wrong tokens, with three codes and this limit of wrong tokens.
+
+    There are three codes because a run treats the first three in different ways: it executes one before any wrong
+    token, one right after wrong tokens, and one at the same moment as a read.
+    """
     profile = profile_with(folder, CODES[:3], allow=allow, wrong_tokens=limit)
-    start_journal(profile)
+    start_journal(profile)  # outside a sandbox a run sends no code without a journal, the file of the codes it sent
     selected = "executePix or registerPixKey or listAccounts or deletePixKey"
     record = run_suite_in_memory(service, profile, selected, tests=ALL_TESTS)
     assert result_of_run(record).verdict.exit_status == 0

@@ -13,7 +13,8 @@ _SECONDS_BETWEEN_LOOKS = 0.1
 class EndsWhenSet(RunEnd):
     """The end of a run whose time seems to be over as soon as a test or a service sets the event `silent`.
 
-    The request that is on the wire then is cut off.
+    The request that is on the wire then is cut off. The event is called `silent` because a service sets it when it is
+    silent: it has read a request, and does not answer.
     """
 
     silent = threading.Event()
@@ -22,11 +23,12 @@ class EndsWhenSet(RunEnd):
     def cuts_requests_off(self):
         """True if requests on the wire are cut off, because the event was set or the time of the run is over.
 
-        The event is cleared, so it cuts only the requests of one moment.
+        If the event was set, it is cleared here. So it cuts off the request that is on the wire now, and no later one.
         """
-        event_was_set = self.silent.is_set()
-        self.silent.clear()
-        return event_was_set or super().cuts_requests_off
+        if self.silent.is_set():
+            self.silent.clear()
+            return True
+        return super().cuts_requests_off
 
 
 class ThreadWithResult(threading.Thread):

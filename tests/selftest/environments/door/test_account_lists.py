@@ -36,7 +36,8 @@ class ListHistory:
         """
         data = {"keys": [{"pixKey": key} for key in keys], **members}
         exchange = answer("listPixKeys", {"code": 0, "data": data}, status=status, beside=beside)
-        self.usable_list = self.lists.note_list(self._next_exchange(exchange, account))
+        # None if this list does not show which keys exist now, for example because the service refused it
+        self.last_noted_list = self.lists.note_list(self._next_exchange(exchange, account))
         return self
 
     def list_is_empty(self, **changes):
@@ -145,7 +146,7 @@ def test_a_refused_list_shows_no_keys(status):
     """
     history = ListHistory().list_shows(OLD_KEY).list_is_empty(status=status)
 
-    assert history.usable_list is None
+    assert history.last_noted_list is None
     assert history.lists.last == {ACCOUNT: None}
     assert history.keys_before == {ACCOUNT: {OLD_KEY}}
 
@@ -154,9 +155,9 @@ def test_a_list_that_cannot_be_read_shows_no_keys():
     """The service answers a request for the list of keys with an HTML page and status 200. So there is no last list."""
     lists = ListHistory().lists
     html_page = replace(answer("listPixKeys", b"<html>"), request=Request("GET", f"http://127.0.0.1/v1/{ACCOUNT}", ()))
-    usable_list = lists.note_list(html_page)
+    noted_list = lists.note_list(html_page)
 
-    assert usable_list is None
+    assert noted_list is None
     assert lists.last == {ACCOUNT: None}
 
 
@@ -166,10 +167,10 @@ def test_a_list_that_is_read_beside_another_request_is_not_used():
     So the first list here stays the last one, and still shows the keys before the run.
     """
     history = ListHistory().list_shows(OLD_KEY)
-    first_list = history.usable_list
+    first_list = history.last_noted_list
     history.list_shows(NEW_KEY, beside=1)
 
-    assert history.usable_list is None
+    assert history.last_noted_list is None
     assert history.lists.last == {ACCOUNT: first_list}
     assert history.keys_before == {ACCOUNT: {OLD_KEY}}
 
@@ -330,11 +331,14 @@ def test_a_deletion_may_have_taken_a_key_that_no_list_shows_after_it():
 
 
 def test_without_a_list_from_before_the_run_no_key_has_vanished():
-    """No list was read before the run changed a key. So nobody knows which keys the account had, and two empty lists
-    afterwards show nothing.
+    """No list was read before the run changed a key. So nobody knows which keys the account had.
+
+    Two empty lists afterwards show nothing. No key is missing from the last one, compared with the list before the run.
+    And no key has vanished, which means that it is missing from two lists in a row.
     """
     history = ListHistory().begin_changes().list_is_empty().list_is_empty()
-    missing_keys = history.lists.keys_missing_from(history.usable_list, ACCOUNT)
+    last_list = history.last_noted_list
+    missing_keys = history.lists.keys_missing_from(last_list, ACCOUNT)
 
     assert history.vanished == set()
     assert missing_keys == frozenset()

@@ -137,18 +137,20 @@ def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(tmp_pat
 def test_a_code_is_not_sent_again_with_another_profile_address_or_spelling(
     address_of_later_run, spelling, service, tmp_path
 ):
-    """One run executes a transaction code at http://bank.example, and tries it in another spelling. A later run has
-    other settings and another address. Both reach the service through a proxy, so the addresses need not exist.
+    """A run executes SBX-PHONE-1. Then sbx-phone-1 is not sent, because a service may take it for the same code.
 
-    The service gets the code once. The journal (a file of the codes that were sent) finds its entry by a digest of the
-    code alone. Letter case and width of letters do not count, because a service may ignore both.
+    The first run executes the code at http://bank.example, and then tries to execute it once more, as `spelling` writes it. A later run with
+    other settings and another address tries that, too. The service gets the code once, because the journal (a file of
+    the codes that were sent) has a digest of the code alone, without letter case and width of letters.
+
+    Both runs reach the service through a proxy, so the addresses need not exist.
     """
     first_run = ManualRun(service, tmp_path, proxied=True, base_url="http://bank.example")
     later_run = ManualRun(
         service, tmp_path, name="two", proxied=True, base_url=address_of_later_run, environment="other"
     )
     for manual_run in (first_run, later_run):
-        manual_run.secrets.learn("code", spelling)
+        manual_run.secrets.learn("code", spelling)  # a run executes only codes that its secrets have
     first_run.execute(CODE)
     first_run.execute(spelling)
     unsent = later_run.execute(spelling)

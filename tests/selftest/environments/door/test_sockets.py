@@ -226,10 +226,16 @@ def test_a_read_that_is_lost_on_a_kept_connection_is_sent_again(service, manual_
 
 @served_by(ClosesConnections)
 def test_preparations_of_transfers_have_a_fresh_connection(service, manual_run):
-    """A request that may move money, such as the preparation of a transfer (createPix), is not sent again.
+    """A valid preparation of a transfer (POST /v1/pix) is sent over a new connection, although a kept one is open.
 
-    So it must not be lost on a kept connection that the service closes. All later requests go over a kept connection:
-    a read, and an invalid preparation, which can move no money.
+    A service may close a kept connection just as a request arrives. A request that is lost in this way is sent again,
+    but not one that may move money. This service keeps each connection, so that every request could go over one.
+
+    | request | connection |
+    |---|---|
+    | a read | the first one |
+    | a valid preparation | a new one |
+    | all later ones: a read, and an invalid preparation, which can move no money | a kept one |
     """
     manual_run.client.send("listAccounts", valid=True)
     manual_run.client.send("createPix", json={}, valid=True)
@@ -240,7 +246,7 @@ def test_preparations_of_transfers_have_a_fresh_connection(service, manual_run):
     assert first_path == "/v1/accounts"
     assert second_path == "/v1/pix"
     assert "/v1/pix" in later_paths  # the invalid preparation
-    assert service.paths_on_kept_connections == later_paths
+    assert service.paths_on_kept_connections == later_paths  # so the first two requests had a new connection each
 
 
 class NotesConnections(SocketService):

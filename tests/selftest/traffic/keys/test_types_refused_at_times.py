@@ -20,11 +20,18 @@ def registration_of(key_type, key, purpose, status, **changes):
 
 
 def log_of_turns(*statuses, status_of_control=200, status_of_second_time=409, beside=0):
-    """A log of registrations of an EMAIL key, for comparison (the control key), and of a CNPJ key in turn.
+    """A log of registrations of two keys, an EMAIL key and a CNPJ key in turn. `log_of_turns(200, 422)` has these:
 
-    `statuses` are those of the answers to the CNPJ key. They have the numbers 3, 5, 7 and so on, and the control key is
-    registered right before each. `status_of_second_time` is how the service answers a key that is registered already,
-    and `beside` the number of other requests that were under way.
+    | number | key | status |
+    |---|---|---|
+    | 1 | the EMAIL key, which is registered already | `status_of_second_time` |
+    | 2 | the EMAIL key | `status_of_control` |
+    | 3 | the CNPJ key | 200, the first of `statuses` |
+    | 4 | the EMAIL key | `status_of_control` |
+    | 5 | the CNPJ key | 422, the second of `statuses` |
+
+    The EMAIL key is the control: if it is refused, too, the refusals are not about the type CNPJ. From number 2 on,
+    `beside` other requests were under way.
     """
     exchanges = [registration_of("EMAIL", EMAIL, Registering.SECOND_TIME, status_of_second_time)]
     for status in statuses:
