@@ -41,16 +41,14 @@ from tests.traffic.money.executions import (
     repeated_executions,
 )
 from tests.traffic.observations import observation_of
+from tests.traffic.refused_credentials import remedy_for_spent_codes
 from tests.traffic.scenario import Traffic
 from tests.traffic.trust.asking import tried_with_stand_ins_in_words
 from tests.traffic.trust.let_in import requests_let_in_by_finding, results_without_valid_token
 
 JUDGED_BY_A_PHONE_KEY = "type.example"
 """End of the id of a requirement that is judged separately: only a transfer to a PHONE key can show the example."""
-_PERHAPS_SPENT = say(
-    "a code was perhaps spent by a wrong token: supply more codes, set transactions.prepare, or lower "
-    "limits.wrong_tokens"
-)
+_PERHAPS_SPENT = say("a code was perhaps spent by a wrong token: {remedy}")
 FIELDS_OBSERVED_IN_RESULTS = requirements_named(
     "executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning"
 )
@@ -159,7 +157,8 @@ def test_without_a_valid_token_nothing_is_executed(log_with_executions, traffic)
     not_exercised_unless([*before_execution, *after_execution], "no request without a valid token was sent")
     # A wrong token that spent a code may have executed its transfer, although its answer was a refusal.
     are_codes_unspent = not perhaps_spent_by_wrong_tokens(log_with_executions)
-    not_exercised_unless(judgement.deviates or are_codes_unspent, _PERHAPS_SPENT)
+    perhaps_spent = _PERHAPS_SPENT.of(remedy=remedy_for_spent_codes(traffic.profile))
+    not_exercised_unless(judgement.deviates or are_codes_unspent, perhaps_spent)
     # For the report: which wrong tokens were tried, and which stand-ins (headers that some services trust instead).
     credentials_tried = tried_with_stand_ins_in_words("executePix", [*before_execution, *after_execution], traffic)
     remark("executePix.token.required", credentials_tried)

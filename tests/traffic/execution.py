@@ -62,6 +62,7 @@ from tests.traffic.neighbours import (
 )
 from tests.traffic.refused_credentials import (
     REQUESTS_FOR_EXECUTED_CODE,
+    remedy_for_spent_codes,
     send_first_code_again,
     unauthorized_requests,
     unauthorized_requests_for_code,
@@ -520,8 +521,9 @@ class _Executions:
         if spent:
             note = say(
                 "a code was perhaps spent by a wrong token: exchange {number} refused it, and wrong tokens were sent "
-                "with it before",
+                "with it before; {remedy}",
                 number=spent[0].number,
+                remedy=remedy_for_spent_codes(self._profile),
             )
             self._door.note(NoteSubject.SET_UP, note)
 

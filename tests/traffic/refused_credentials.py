@@ -161,6 +161,22 @@ def send_first_code_again(client: Client) -> None:
             client.send("executePix", code, credential=credential)
 
 
+def remedy_for_spent_codes(profile: Profile) -> Text:
+    """Sentence with the limits.wrong_tokens at which no real code gets a wrong token before its execution.
+
+    Some services cancel a code that comes with a wrong token. REQUESTS_FOR_EXECUTED_CODE is the largest such limit,
+    because the code that was executed first comes before all others. The request without a token is not counted, so no
+    limit keeps it back.
+    """
+    largest_limit = REQUESTS_FOR_EXECUTED_CODE
+    if profile.limits.wrong_tokens <= largest_limit:
+        return say("ask whether the service cancels a code that comes without a token; then this cannot be tested")
+    return say(
+        "if the service cancels such codes, set limits.wrong_tokens to {limit}: then wrong tokens come after executions",
+        limit=largest_limit,
+    )
+
+
 # -- credentials in words ---------------------------------------------------------------------------------------------
 
 

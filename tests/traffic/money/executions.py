@@ -143,32 +143,31 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
     wrong tokens first, and with the valid token last. In two cases wrong tokens are not the reason for a refusal:
 
     - The service executed other codes after the same wrong tokens. So these tokens are harmless.
-    - A code that was never sent with a wrong token was refused in the same way. For example, the service executes
-      nothing at night.
+    - Another code was refused in the same way, and wrong tokens are not the reason there: it was sent with none, or
+      with harmless ones only. For example, the service executes nothing at night, or nothing for some payees.
     """
     refused = _refused_after_wrong_tokens(log)
     if not refused:
         return []
-    wrong_tokens = _wrong_tokens_by_code(log)
     harmless_tokens = _wrong_tokens_before_a_success(log)
-    refused_without_wrong_token = _refused_without_wrong_tokens(log)
+    refused_for_another_reason = _refused_without_harmful_tokens(log, harmless_tokens)
     spent = []
     for execution in refused:
-        tokens_of_code = wrong_tokens[_transaction_code_of(execution)]
-        had_only_harmless_tokens = tokens_of_code.issubset(harmless_tokens)
-        is_refused_in_any_case = any(is_answered_like(execution, other) for other in refused_without_wrong_token)
-        if not had_only_harmless_tokens and not is_refused_in_any_case:
+        # An execution that is itself in the list is equal to itself.
+        is_for_another_reason = any(is_answered_like(execution, other) for other in refused_for_another_reason)
+        if not is_for_another_reason:
             spent.append(execution)
     return spent
 
 
-def _refused_without_wrong_tokens(log: Log) -> list[Exchange]:
-    """The executions that were refused or failed, although their codes were never sent with a wrong token."""
+def _refused_without_harmful_tokens(log: Log, harmless_tokens: set[_WrongToken]) -> list[Exchange]:
+    """The executions that were refused although their codes were sent with no wrong token, or with harmless ones."""
     wrong_tokens = _wrong_tokens_by_code(log)
     refused = []
     for execution in answers_to_real_codes(log):
-        had_wrong_token = _transaction_code_of(execution) in wrong_tokens
-        if not had_wrong_token and refusal_or_failure(execution) is not None:
+        tokens_of_code = wrong_tokens.get(_transaction_code_of(execution), set())  # empty if it was sent with none
+        had_only_harmless_tokens = tokens_of_code.issubset(harmless_tokens)
+        if had_only_harmless_tokens and refusal_or_failure(execution) is not None:
             refused.append(execution)
     return refused
 
