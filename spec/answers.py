@@ -34,6 +34,7 @@ from enum import Enum
 from itertools import islice
 from json import JSONDecoder
 from typing import Any
+from urllib.parse import urlsplit
 
 from spec.exchange import (
     VALID,
@@ -231,6 +232,34 @@ def code_of(response: Response) -> int | None:
     if not is_integer(code):
         return None
     return int(code) if isinstance(code, Decimal) else -1  # any other integer is a HugeNumber
+
+
+# -- redirects -------------------------------------------------------------------------------------------------------
+
+
+def path_of_redirect(response: Response) -> str:
+    """The path that a response redirects to; empty if it does not redirect."""
+    return urlsplit(response.header("Location")).path
+
+
+def adds_a_slash(exchange: Exchange) -> bool:
+    """True if the answer redirects to the path of its request with a slash at its end."""
+    if exchange.response is None:
+        return False
+    return path_of_redirect(exchange.response) == f"{urlsplit(exchange.request.url).path}/"
+
+
+def target_of_redirect_in_words(exchange: Exchange) -> Message:
+    """Where the answer redirects to, and what to do about it. The address itself is not named: it may name an account.
+
+    The suite follows no redirect, because the token would go to an address that the profile does not name.
+    """
+    path = urlsplit(exchange.request.url).path
+    if adds_a_slash(exchange):
+        return say("the same path with a slash at its end, which the interface document does not have")
+    if exchange.response is not None and path_of_redirect(exchange.response) == path:
+        return say("the same path at another address: set base_url to that address")
+    return say("another path, perhaps one to log in: the token may lack the scope")
 
 
 # -- the answer in words ---------------------------------------------------------------------------------------------

@@ -34,11 +34,13 @@ from spec.answers import (
     is_granted,
     refusal_or_failure,
     says_success_false,
+    target_of_redirect_in_words,
 )
 from spec.exchange import VALID, Exchange, Request
 from spec.interface import operations
 from spec.json_text import read_json
 from spec.message import Message, Text, joined, message_of, say, say_many, with_texts_changed
+from spec.observed import is_answered_like
 from spec.rules.reproduction import Reproduction
 from spec.rules.robustness import request_in_words
 from spec.success_codes import line_for_success_code, perhaps_success_codes
@@ -349,7 +351,7 @@ def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Not
         yield Note(NoteKind.WRONG_SET_UP, fault)
     yield from _notes_on_refused_accounts(door, valid)
     yield from _notes_on_codes_that_may_say_success(door)
-    yield from _notes_on_answers_that_say_little(door, reproduction)
+    yield from _notes_on_answers_that_say_little(door, reproduction, valid)
 
 
 def _notes_on_transfers_with_unknown_outcome(door: Door, name: str) -> Iterator[Note]:
@@ -404,18 +406,30 @@ def _notes_on_refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterato
     """A note on each account of the profile that the service refuses everywhere, because it is probably a wrong one.
 
     At least two operations must have refused the account, and none accepted it. `valid` are the requests that should
-    have succeeded. A temporary refusal, such as one that only asks to wait, says nothing about the account.
+    have succeeded. Three sorts of refusals say nothing about the account:
+
+    - a temporary one, such as one that only asks to wait
+    - a redirect, because it is about the path
+    - one that the same operation also gives for an account which the service accepts elsewhere
 
     If each refusal is a 200 with the same code, that code may say success. Then the note names the line of the profile
     for it, too.
     """
     success_codes = perhaps_success_codes(door.exchanges)
     accounts = [secret.value for secret in door.secrets.known if secret.name == ACCOUNT]
+    valid = list(valid)
+    accepted_accounts = {exchange.request.last_segment for exchange in filter(is_granted, valid)} & set(accounts)
+    for_accepted_accounts = [exchange for exchange in valid if exchange.request.last_segment in accepted_accounts]
+    not_about_the_account = (*TEMPORARY_REFUSALS, RefusalKind.REDIRECT)
     for number, account in enumerate(accounts, 1):
         exchanges = [exchange for exchange in valid if exchange.request.last_segment == account]
-        if any(map(is_granted, exchanges)):
+        if account in accepted_accounts:
             continue
-        refused = [exchange for exchange in exchanges if refusal_or_failure(exchange) not in TEMPORARY_REFUSALS]
+        refused = []
+        for exchange in exchanges:
+            is_about_the_account = refusal_or_failure(exchange) not in not_about_the_account
+            if is_about_the_account and not _is_answered_alike(exchange, for_accepted_accounts):
+                refused.append(exchange)
         refusing_operations = {exchange.operation for exchange in refused}
         if len(refusing_operations) >= 2:
             line = say(
@@ -427,6 +441,12 @@ def _notes_on_refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterato
             if code is not None:
                 line = say("{refused}; or {line}", refused=line, line=line_for_success_code(code))
             yield Note(NoteKind.ACCOUNT_REFUSED, line)
+
+
+def _is_answered_alike(exchange: Exchange, others: Iterable[Exchange]) -> bool:
+    """True if another request to the same operation, among these, got the same answer."""
+    to_same_operation = [other for other in others if other.operation == exchange.operation]
+    return any(is_answered_like(exchange, other) for other in to_same_operation)
 
 
 def _notes_on_codes_that_may_say_success(door: Door) -> Iterator[Note]:
@@ -448,17 +468,20 @@ def _notes_on_codes_that_may_say_success(door: Door) -> Iterator[Note]:
         yield Note(NoteKind.WRONG_SET_UP, text)
 
 
-def _notes_on_answers_that_say_little(door: Door, reproduction: Reproduction) -> Iterator[Note]:
+def _notes_on_answers_that_say_little(
+    door: Door, reproduction: Reproduction, valid: Iterable[Exchange]
+) -> Iterator[Note]:
     """Notes on answers that may say little about the service.
 
-    Such answers were changed by parallel requests, cut short by limits of the suite, or given by gateways. All of these
-    notes have one kind, which is named after the first of the three causes. `reproduction` knows which requests got a
-    different answer when they were sent again.
+    Such answers were changed by parallel requests, cut short by limits of the suite, given by gateways, or redirects.
+    All of these notes have one kind, which is named after the first of the four causes. `reproduction` knows which
+    requests got a different answer when they were sent again. `valid` are the requests that should have succeeded.
     """
     for text in (
         *_line_about_parallel_requests(reproduction),
         *_lines_about_cut_answers(door.exchanges),
         *_line_about_gateways(door.exchanges),
+        *_lines_about_redirects(valid),
     ):
         yield Note(NoteKind.DIFFERENT_BESIDE_OTHERS, text)
 
@@ -501,6 +524,28 @@ def _line_about_gateways(exchanges: Iterable[Exchange]) -> Iterator[Text]:
         yield say(
             "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
             number=len(from_gateways),
+        )
+
+
+def _lines_about_redirects(valid: Iterable[Exchange]) -> Iterator[Text]:
+    """A line for each way in which operations redirect every valid request: their answers are not tested.
+
+    `valid` are the requests that should have succeeded.
+    """
+    answered_by_operation: dict[str, list[Exchange]] = defaultdict(list)
+    for exchange in valid:
+        if exchange.response:
+            answered_by_operation[exchange.operation].append(exchange)
+    operations_by_target: dict[Text, list[str]] = defaultdict(list)
+    for operation, answered in answered_by_operation.items():
+        if all(refusal_or_failure(exchange) is RefusalKind.REDIRECT for exchange in answered):
+            operations_by_target[target_of_redirect_in_words(answered[0])].append(operation)
+    for target, names in operations_by_target.items():
+        yield say(
+            "{operations}: every valid request is redirected, and no redirect is followed, because it would take the "
+            "token along: it leads to {target}",
+            operations=listed(_in_order(names)),
+            target=target,
         )
 
 

@@ -24,10 +24,12 @@ from environments.door.permission import synthetic
 from spec.answers import (
     ABOUT_THE_CALLER,
     RefusalKind,
+    adds_a_slash,
     answer_in_words,
     answers_in_words,
     is_granted,
     is_page,
+    path_of_redirect,
     refusal_kind,
     refusal_or_failure,
     succeeded,
@@ -367,22 +369,16 @@ def _is_redirect_of_an_endpoint(exchange: Exchange, responses_of_siblings: list[
     """
     assert exchange.response is not None
     path = urlsplit(exchange.request.url).path
-    page = _page_of_redirect(exchange.response)
+    page = path_of_redirect(exchange.response)
     is_sibling_redirected = any(refusal_kind(response) is RefusalKind.REDIRECT for response in responses_of_siblings)
-    adds_a_slash = page == f"{path}/"
     changes_the_address = page == path and not is_sibling_redirected
-    return adds_a_slash or changes_the_address
+    return adds_a_slash(exchange) or changes_the_address
 
 
 def _all_redirect_to_one_page(responses: list[Response]) -> bool:
     """True if each of these responses is a redirect, and all lead to the same path."""
-    pages = set(map(_page_of_redirect, responses))
+    pages = set(map(path_of_redirect, responses))
     return len(pages) == 1 and "" not in pages  # empty: a response that does not redirect
-
-
-def _page_of_redirect(response: Response) -> str:
-    """The path that a response redirects to; empty if it does not redirect."""
-    return urlsplit(response.header("Location")).path
 
 
 def _find_out_if_every_valid_request_got_404(

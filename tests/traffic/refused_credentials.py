@@ -172,7 +172,8 @@ def remedy_for_spent_codes(profile: Profile) -> Text:
     if profile.limits.wrong_tokens <= largest_limit:
         return say("ask whether the service cancels a code that comes without a token; then this cannot be tested")
     return say(
-        "if the service cancels such codes, set limits.wrong_tokens to {limit}: then wrong tokens come after executions",
+        "if the service cancels such codes, set limits.wrong_tokens to {limit}: then no code gets a wrong token before "
+        "its execution",
         limit=largest_limit,
     )
 

@@ -15,7 +15,13 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.loading import NO_ACCOUNT
 from environments.profiles.model import Profile
-from spec.answers import answers_in_words, is_granted, refusal_or_failure
+from spec.answers import (
+    RefusalKind,
+    answers_in_words,
+    is_granted,
+    refusal_or_failure,
+    target_of_redirect_in_words,
+)
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.log import Log
@@ -256,6 +262,9 @@ def why_no_shape(log: Log, profile: Profile, operation: str) -> Text:
     are_all_temporary = not any(map(is_lasting_answer, valid))
     if valid and are_all_temporary:
         return say("no valid request succeeded ({answer})", answer=answer)
+    if valid and all(refusal_or_failure(exchange) is RefusalKind.REDIRECT for exchange in valid):
+        target = target_of_redirect_in_words(valid[0])
+        return say("no valid request succeeded ({answer}): it leads to {target}", answer=answer, target=target)
     success_code = perhaps_success_codes(log.attempts(operation)).get(operation)
     if success_code is not None:
         line = line_for_success_code(success_code)

@@ -556,6 +556,33 @@ def test_an_account_that_everything_refuses_is_named(tmp_path):
     assert str(result_of_run(run).why) == note
 
 
+class ReadsEndInASlash(Service):
+    """The sandbox, which redirects a read to the same path with a slash at its end."""
+
+    def respond(self, request):
+        if request.method == "GET" and not request.path.startswith("/v1/execute"):
+            return Response(307, b"", (("Location", f"{request.path}/"),))
+        return super().respond(request)
+
+
+def test_redirected_reads_are_named_and_no_account(tmp_path):
+    """If each read of two accounts is redirected, a note says which operations are, and where they lead.
+
+    No account is named, although every operation refuses the second one: the first one, which the service accepts for
+    registrations, gets the same redirects.
+    """
+    profile = profile_of_sandbox(tmp_path, accounts=["ac-0001", "ac-0002"])
+    notes = report_notes(run_suite_in_memory(ReadsEndInASlash(), profile))
+    redirected = [note for note in notes if "is redirected" in note]
+
+    assert not [note for note in notes if "of accounts" in note]
+    assert redirected == [
+        "listPixKeys, listAccounts, getBalance and listEntries: every valid request is redirected, and no redirect is "
+        "followed, because it would take the token along: it leads to the same path with a slash at its end, which the "
+        "interface document does not have"
+    ]
+
+
 class SaysSuccessWithCode1(Service):
     """The sandbox, which says with the code 1 that a deletion or a read of an account succeeded."""
 

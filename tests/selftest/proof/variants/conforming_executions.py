@@ -1,5 +1,6 @@
 """What an execution may answer: statuses, dates, amounts, masks of documents, and codes that have expired."""
 
+from collections import Counter
 from itertools import count
 
 from environments.sandbox import Refusal, Service
@@ -11,6 +12,7 @@ from tests.selftest.proof.variants.conforming_making import (
     RemembersThePast,
     json_answer,
     number_as_written,
+    profile_path,
 )
 from tests.selftest.proof.variants.conforming_scopes import EXECUTION
 
@@ -169,6 +171,57 @@ class AnExpiredCodeIsACodeIn200(Expired):
         if refusal.error == "There is no such transaction code.":
             return json_answer(200, {"code": 17, "data": None})
         return super().refusal(refusal)
+
+
+@variant("refused execution")
+class TransfersToCompaniesAreBlocked(Service):
+    """A court has blocked all transfers to companies, so each gets 451 (RFC 7725). The others are executed."""
+
+    def check_funds(self, ledger, transfer):
+        """Refuse a transfer to a company, whose tax document has 14 digits."""
+        if len(transfer.payee.document) == 14:
+            raise Refusal(451, "A court has blocked transfers to this payee.")
+        super().check_funds(ledger, transfer)
+
+
+class CancelsCodes(Service):
+    """The sandbox, which cancels a code that came with wrong tokens: 410 to all that ask for it later.
+
+    `WRONG_TOKENS` is the number of requests with a wrong token that cancel a code.
+    """
+
+    WRONG_TOKENS = 1
+
+    def __init__(self):
+        super().__init__()
+        self.wrong_tokens_by_code = Counter()
+
+    def authorize(self, request, operation):
+        """Check the token, and count each wrong one that comes with a transaction code."""
+        try:
+            super().authorize(request, operation)
+        except Refusal:
+            if operation == "executePix" and request.header("Authorization"):
+                self.wrong_tokens_by_code[request.path.rpartition("/")[2]] += 1
+            raise
+
+    def check_prepared(self, transfer):
+        """Refuse a transfer whose code was cancelled."""
+        if self.wrong_tokens_by_code[transfer.id] >= self.WRONG_TOKENS:
+            raise Refusal(410, "This code was cancelled.")
+        super().check_prepared(transfer)
+
+
+for _number, _name in ((1, "OneWrongTokenCancelsACode"), (3, "ThreeWrongTokensCancelACode")):
+    declare_variant(
+        "refused execution", _name, f"A code that came {_number} times with a wrong token gets 410.", CancelsCodes,
+        WRONG_TOKENS=_number, hides=PERHAPS_SPENT,
+    )  # fmt: skip
+declare_variant(
+    "refused execution", "OneWrongTokenWouldCancelACode",
+    "A code that came with a wrong token gets 410, but the profile has the limit that the alert names.", CancelsCodes,
+    environment=profile_path("few_wrong_tokens"),
+)  # fmt: skip
 
 
 @variant("repeated execution")

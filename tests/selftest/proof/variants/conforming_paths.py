@@ -7,7 +7,7 @@ import uuid
 from dataclasses import replace
 
 from environments.sandbox import Refusal, Service
-from spec.interface import PREPARING_OPERATIONS
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS
 from tests.selftest.proof.registry import declare_variant, variant
 from tests.selftest.proof.variants.conforming_making import (
     RefusesDifferently,
@@ -79,6 +79,24 @@ class PathsEndInASlash(Service):
         if request.method == "GET" and not request.path.endswith("/"):
             return empty_answer(301, (("Location", f"{request.path}/"),))
         return super().respond(replace(request, path=request.path.removesuffix("/")))
+
+
+SUCCESS_OF_READS = tuple(
+    f"{read}.{row}" for read in READ_OPERATIONS for row in ("json", "shape", "status", "envelope.*")
+)
+
+
+@variant("unknown path", hides=SUCCESS_OF_READS)
+class ReadsEndInASlash(Service):
+    """A documented read whose path has no slash at its end is redirected to the path with one. Executions are not."""
+
+    def respond(self, request):
+        """Redirect a read without a slash at its end. Answer any other request as if it had none."""
+        path = request.path.removesuffix("/")
+        is_known_read = request.method == "GET" and not path.startswith("/v1/execute") and bool(self.routes_of(path))
+        if is_known_read and path == request.path:
+            return empty_answer(307, (("Location", f"{path}/"),))
+        return super().respond(replace(request, path=path))
 
 
 for _name, _way in {
