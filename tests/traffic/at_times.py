@@ -253,8 +253,9 @@ def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
 def repeat_schemes_that_seem_accepted(traffic: Traffic) -> None:
     """Send the token under another scheme, such as Digest, several times more if it was answered like the valid token.
 
-    A wrong token is sent in between. One server of several may not check tokens at all: then the first answer was a
-    chance, and says nothing about the scheme.
+    A wrong token is sent in between. One server of several may not check tokens at all, or look up the code before:
+    then the first answer was a chance, and says nothing about the scheme. The order changes each time, because two
+    servers may take turns: in one order, the same server would get all requests of one sort.
     """
     log = traffic.log
     refused_forms = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
@@ -265,10 +266,15 @@ def repeat_schemes_that_seem_accepted(traffic: Traffic) -> None:
             continue
         code = exchange.request.last_segment
         send = partial(traffic.client.send, "executePix", code, purpose=Disagreement.REFUSED_SCHEME)
-        for _ in range(_TIMES_OTHER_SCHEME):
-            send(credential=WRONG_TOKEN)
+        send_wrong_token = partial(send, credential=WRONG_TOKEN)
+        for number in range(_TIMES_OTHER_SCHEME):
+            is_wrong_token_first = number % 2 == 0
+            if is_wrong_token_first:
+                send_wrong_token()
             # As before, at the same moment as a valid request: some services accept another scheme only then.
             traffic.together.send_each_with_a_companion("executePix", partial(send, credential=exchange.credential))
+            if not is_wrong_token_first:
+                send_wrong_token()
 
 
 # -- what the answers show ----------------------------------------------------------------------------------------

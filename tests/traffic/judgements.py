@@ -148,9 +148,6 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     with_wrong_token = [exchange for exchange in to_be_refused if exchange.credential == WRONG_TOKEN]
     if not with_bearer or not with_bearer[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
-    if any(is_answered_like(with_bearer[0], exchange) for exchange in with_wrong_token):
-        return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
-
     in_other_forms = [exchange for exchange in to_be_refused if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
     if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
@@ -159,6 +156,8 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
         if not is_answered_like_each(exchange, with_bearer):
             refused_forms.add(exchange.credential)
     accepted = [exchange for exchange in in_other_forms if exchange.credential not in refused_forms]
+    if accepted and any(is_answered_like(with_bearer[0], exchange) for exchange in with_wrong_token):
+        return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
     if accepted:
         credentials = accepted_credentials_in_words(accepted)
         return deviates(finding("scheme-accepted", credentials=credentials), with_bearer[0], *accepted)

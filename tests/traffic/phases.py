@@ -57,7 +57,11 @@ from tests.traffic.refused_credentials import credentials_in_words
 from tests.traffic.robustness import send_for_unknown_accounts, send_invalid, send_unreadable_requests
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import DrawnSequences
-from tests.traffic.trust.asking import send_stand_ins, send_without_token_at_the_start
+from tests.traffic.trust.asking import (
+    send_real_identifiers_where_answers_disagree,
+    send_stand_ins,
+    send_without_token_at_the_start,
+)
 from tests.traffic.undescribed import (
     prepare_transfers,
     send_reads,
@@ -90,6 +94,7 @@ LAST: tuple[Scenario, ...] = (
     repeat_where_answers_disagree,
     repeat_schemes_that_seem_accepted,
     repeat_types_refused_at_the_end,
+    send_real_identifiers_where_answers_disagree,
 )
 """What other answers are compared with. It is sent last, so that it does not use up limits.transfers before them."""
 # All scenarios of the suite.

@@ -20,13 +20,17 @@ from typing import Any
 
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
+from environments.profiles.model import Profile
 from reports.sentences.wording import capped
+from spec.answers import grants_protected_result, registered
 from spec.exchange import Exchange
 from spec.interface import SYNTHETIC_PREFIX
 from spec.message import Text, joined, say
 from spec.observed import is_temporary
-from tests.traffic.keys.purposes import REGISTER
+from tests.traffic.keys.purposes import REGISTER, Registering
 from tests.traffic.keys.registrar import Registrar
+from tests.traffic.money.executions import Execution, Preparation
+from tests.traffic.money.preparing import prepare_executable_transfers
 from tests.traffic.refused_credentials import credentials_tried_in_words
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.trust.let_in import (
@@ -36,6 +40,7 @@ from tests.traffic.trust.let_in import (
     TIMES_SENT_AGAIN,
     Trust,
     answer_with_the_token,
+    answered_as_with_the_token_at_times,
     are_all_refused_in_first_series,
     are_only_some_refused_in_first_series,
     is_about_the_identifier,
@@ -46,6 +51,7 @@ from tests.traffic.trust.let_in import (
     is_stand_in_proved_by_last_answers,
     key_type_of,
     may_be_let_in_at_the_start,
+    plain_requests,
     stand_ins_let_in,
 )
 from tests.traffic.trust.stand_ins import NO_STAND_IN, StandIn, cookies_of, stand_ins, ways_sent_without_token
@@ -54,6 +60,9 @@ _REQUIRED = {"executePix": "executePix.token.required", "registerPixKey": "regis
 """By operation, the requirement that it needs the token. They are the two operations that document the token."""
 _MOST_SHOWN = 3
 """Most stand-ins of an operation that are proved to be let in: further proofs cost time, and say no more."""
+_TIMES_WITH_REAL_IDENTIFIERS = 12
+"""Most requests with a real code or account for each wrong credential, if limits.wrong_tokens permits them. If one
+server of three does not check tokens, it gets one of twelve in 129 runs of 130."""
 _MOST_PARTS = 60
 """Most requests with one part of a family, for each operation. The number is a choice."""
 _MOST_NAMED = 6
@@ -99,6 +108,18 @@ def send_stand_ins(traffic: Traffic) -> None:
         sender.send_more_after(stand_in, answer)
     for sender in refusing:
         sender.send_again_after_the_start()
+
+
+@scenario(serves=[*_REQUIRED.values()], needs="fuzz")
+def send_real_identifiers_where_answers_disagree(traffic: Traffic) -> None:
+    """Send real codes or accounts without the valid token if made-up ones are answered as with it at times.
+
+    One of several servers may not check tokens, or it only looks up the code or account before it checks the token. A
+    real code or account shows which it is: such a request is let in, or it is refused. This comes last, because most
+    services answer equal requests alike, and because it uses up what is left of limits.wrong_tokens.
+    """
+    for sender in _senders(traffic):
+        sender.send_real_identifiers_if_answers_disagree(traffic.profile)
 
 
 def _stand_ins_to_send(traffic: Traffic, senders: list[_Sender]) -> list[tuple[_Sender, StandIn]]:
@@ -240,6 +261,50 @@ class _Sender:
         if may_be_let_in_at_the_start(self._log, self.operation):
             for _ in range(TIMES_SENT_AGAIN):
                 self.send_without_token(NO_STAND_IN, Trust.AFTER_THE_START)
+
+    def send_real_identifiers_if_answers_disagree(self, profile: Profile) -> None:
+        """Send a real code or account with each wrong credential that is answered as the valid token at times.
+
+        A credential is none at all, or a wrong token. The code is one that the run prepares for it, on a sandbox only.
+        The account is that of the run, with a made-up key, which is deleted if the service registers it.
+        """
+        for answer in plain_requests(self._log, self.operation):
+            self._send_with_the_token(answer)  # once for each key type
+        at_times = answered_as_with_the_token_at_times(self._log, self.operation)
+        for credential in dict.fromkeys(answer.credential for answer in at_times):
+            if self.operation == "executePix":
+                self._send_prepared_code(credential, profile)
+            elif self._registrar.may_delete_synthetic_keys:
+                self._send_registrations(credential)
+
+    def _send_registrations(self, credential: str) -> None:
+        """Send registrations at the account of the run with a wrong credential, until one is accepted."""
+        for _ in range(_TIMES_WITH_REAL_IDENTIFIERS):
+            key = self._registrar.synthetic_key()
+            purpose = Registering.WITHOUT_A_TOKEN
+            answer = self._registrar.register(key, purpose, valid=False, credential=credential)
+            if registered(answer):
+                self._registrar.delete_key_of(answer)
+                return
+
+    def _send_prepared_code(self, credential: str, profile: Profile) -> None:
+        """Prepare a transfer, send its code with a wrong credential until it is executed, or execute it at last.
+
+        Nothing is sent outside a sandbox, or if limits.executions permits no further execution.
+        """
+        guard = self._client.door.guard
+        may_execute = profile.is_sandbox and guard.count_possible_executions() > 0
+        if not may_execute:
+            return
+        preparations = prepare_executable_transfers(self._client, profile, 1, Preparation.TO_EXECUTE)
+        for code in guard.prepared.codes_of(preparations):
+            for _ in range(_TIMES_WITH_REAL_IDENTIFIERS):
+                purpose = Execution.UNAUTHORIZED_BEFORE_EXECUTION
+                answer = self._client.send(self.operation, code, credential=credential, purpose=purpose)
+                is_perhaps_executed = answer.response is None or grants_protected_result(answer)
+                if answer.number and is_perhaps_executed:  # the number is 0 if limits.wrong_tokens is reached
+                    return
+            self._client.send(self.operation, code, valid=True, purpose=Execution.PREPARED)
 
     # -- stand-ins --------------------------------------------------------------------------------------------------
 

@@ -66,6 +66,8 @@ three."""
 PURPOSES_IN_A_SERIES = (Trust.RIGHT_AFTER_A_SUCCESS, Trust.RIGHT_AFTER_A_REFUSAL, Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
 """A series has a request for each of these purposes, in this order. They are sent on one connection, right after one to
 three reads that succeed."""
+_PLAIN_REQUESTS = (Trust.AT_THE_START, Trust.AFTER_THE_START, *PURPOSES_IN_A_SERIES, Trust.NO_TOKEN_IN_BETWEEN)
+"""Purposes of the requests without the valid token that have nothing in its place, and are written as documented."""
 _PURPOSE_BY_SIGN = {"-": Trust.NO_TOKEN_IN_BETWEEN, "+": Trust.STAND_IN_AGAIN}  # for the order of the next constant
 ORDER_OF_PROOF = tuple(_PURPOSE_BY_SIGN[sign] for sign in "-++-+--++--+-++-")
 """Requests without a token (-) and with a stand-in (+) that show whether the stand-in was let in.
@@ -228,6 +230,27 @@ def let_in_at_the_start(log: Log, operation: str) -> list[Exchange]:
     if are_later_ones_refused and may_be_let_in_at_the_start(log, operation):
         return log.sent(operation, Trust.AT_THE_START)
     return []
+
+
+# -- one of several servers -----------------------------------------------------------------------------------------
+
+
+def answered_as_with_the_token_at_times(log: Log, operation: str) -> list[Exchange]:
+    """The requests without the valid token that got an answer about the code or account, while equal ones are refused.
+
+    Equal requests have the same credential, no stand-in, and made-up identifiers. Then one of several servers may not
+    check tokens. But it may also look up the code or account before it checks the token, which no statement forbids. So
+    these answers prove nothing: only a request for a real code or account shows whether it is let in.
+    """
+    plain = plain_requests(log, operation)
+    credentials_refused = {answer.credential for answer in plain if is_refused_for_the_token(answer, log)}
+    as_with_the_token = [answer for answer in plain if is_answered_as_with_the_token(answer, log)]
+    return [answer for answer in as_with_the_token if answer.credential in credentials_refused]
+
+
+def plain_requests(log: Log, operation: str) -> list[Exchange]:
+    """The requests without the valid token that have made-up identifiers, and nothing in the place of the token."""
+    return log.sent(operation, *_PLAIN_REQUESTS)
 
 
 # -- stand-ins ------------------------------------------------------------------------------------------------------

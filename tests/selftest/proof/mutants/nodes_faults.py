@@ -63,6 +63,16 @@ class TrustsAtOneNode(NodeOfThree):
         super().authorize(request, operation)
 
 
+class ServesWithoutAHeaderAtOneNode(NodeOfThree):
+    """One node checks a token of an operation only if a request has the header Authorization."""
+
+    def authorize(self, request, operation):
+        """Check the token, unless the node at fault gets a request to the operation without the header."""
+        has_header = bool(request.header("Authorization"))
+        if has_header or not self.is_at_fault or operation != self.OPERATION:
+            super().authorize(request, operation)
+
+
 class RefusesTheTokenAtOneNode(NodeOfThree):
     """One node refuses the valid token, for one operation."""
 
@@ -145,6 +155,11 @@ for _operation, _subject, _warns, _hides in (
         "one node of three", f"{_subject}TrustsAtOneNode", "One node of three does not check the token.", TrustsAtOneNode,
         f"{_operation}.token.required", OPERATION=_operation, warns=_warns,
         SEED=2 if _operation == "executePix" else 1,  # with others a wrong token is answered like the valid one
+    )  # fmt: skip
+    declare_mutant(
+        "one node of three", f"{_subject}WithoutAHeaderAtOneNode",
+        "One node of three serves requests without the header Authorization.", ServesWithoutAHeaderAtOneNode,
+        f"{_operation}.token.required", OPERATION=_operation,
     )  # fmt: skip
     declare_mutant(
         "one node of three", f"{_subject}RefusesTheTokenAtOneNode", "One node of three refuses the valid token.",

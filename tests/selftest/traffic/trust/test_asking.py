@@ -130,6 +130,60 @@ def test_an_answer_by_chance_is_no_evidence(probability):
     assert failing == set()
 
 
+class LetsInAtOneServer(Service):
+    """The sandbox as three servers in turn, of which one checks no token of a request without the header Authorization.
+
+    By chance it gets none of the first 15 such requests for a real code or account. `checks_tokens` is true if this
+    server looks up the code or account of such a request, and checks the token then.
+    """
+
+    def __init__(self, checks_tokens):
+        super().__init__()
+        self.checks_tokens = checks_tokens
+        self.with_made_up_identifier = 0
+        self.with_real_identifier = 0
+
+    def authorize(self, request, operation):
+        """Check the token, unless the server at fault gets a request without one."""
+        is_without_token = operation in ("executePix", "registerPixKey") and not request.header("Authorization")
+        if not is_without_token or not self.is_next_at_fault(request):
+            super().authorize(request, operation)
+        elif self.checks_tokens:
+            self.look_up(operation, request.path.rpartition("/")[2])
+            super().authorize(request, operation)
+
+    def is_next_at_fault(self, request):
+        """True if the server at fault gets this request without a token: one of three, in turn."""
+        if "/pixconf-" in request.path:
+            self.with_made_up_identifier += 1
+            return self.with_made_up_identifier % 3 == 0
+        self.with_real_identifier += 1
+        return self.with_real_identifier > 15 and self.with_real_identifier % 3 == 0
+
+    def look_up(self, operation, code_or_account):
+        """Refuse an unknown code or account."""
+        with self.database.transaction() as ledger:
+            if operation == "registerPixKey":
+                self.own_account(ledger, code_or_account)
+            elif ledger.transfer(code_or_account) is None:
+                raise Refusal(404, "There is no such transaction code.")
+
+
+@pytest.mark.parametrize("requirement_id", sorted(TOKEN_REQUIREMENTS))
+@pytest.mark.parametrize("checks_tokens", [True, False], ids=["a conforming service", "a faulty service"])
+def test_one_server_of_three_is_asked_for_real_identifiers(requirement_id, checks_tokens):
+    """If equal requests without a token are answered in different ways, they are sent for real codes and accounts at last.
+
+    One of three servers answers 404 to an unknown code or account without a token, the others 401. If it checks no
+    tokens, a real code is executed, and a key is registered, without a token. If it only looks up the code or account
+    first, it refuses these requests, too.
+    """
+    trial = try_in_memory(LetsInAtOneServer(checks_tokens), ids={requirement_id})
+
+    assert trial.failing == (set() if checks_tokens else {requirement_id})
+    assert trial.not_exercised == set()
+
+
 class AnswersOddHeadersLikeAnUnknownCode(Service):
     """The sandbox, which answers an unknown code with 400 "No.", and every request with an odd header in the same way."""
 
