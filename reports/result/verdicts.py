@@ -168,17 +168,27 @@ def _merged_result(requirement_id: str, results: list[RequirementResult]) -> Req
         # Each test names the permissions that it needs. The user needs only those of one test, so the text of the test
         # that needs the fewest permissions is used. It is the shortest text.
         decisive = [min(decisive, key=_length_of_reason)]
-    exchange_numbers = chain(*(result.exchanges for result in decisive))
-    findings = chain(*(result.findings for result in decisive))
+    exchange_numbers = dict.fromkeys(chain(*(result.exchanges for result in decisive)))  # each number once
+    findings = merged_findings(chain(*(result.findings for result in decisive)))
+    # Counted for all results: also exchanges of the less severe ones were judged for this requirement.
+    judged = sum(result.number_of_supporting_exchanges for result in results)
     return RequirementResult(
         requirement_id,
         verdict,
         why=joined(result.why for result in decisive),
-        exchanges=tuple(dict.fromkeys(exchange_numbers)),  # each number once
-        findings=merged_findings(findings),
-        # Counted for all results: also exchanges of the less severe ones were judged for this requirement.
-        judged=sum(result.number_of_supporting_exchanges for result in results),
+        exchanges=tuple(exchange_numbers),
+        findings=tuple(_with_share_of_all_tests(finding, len(exchange_numbers), judged) for finding in findings),
+        judged=judged,
     )
+
+
+def _with_share_of_all_tests(finding: Finding, deviating: int, judged: int) -> Finding:
+    """The finding with the share of the answers in all tests of a requirement that deviate, if it has a share.
+
+    One test knows only its own answers, but the report names the deviating exchanges of all tests beside the share.
+    """
+    _, judged_in_test = finding.share  # 0 if the finding has no share
+    return replace(finding, share=(deviating, judged)) if judged_in_test else finding
 
 
 def _length_of_reason(result: RequirementResult) -> int:

@@ -314,6 +314,24 @@ def test_a_requirement_takes_the_strongest_verdict_of_its_tests(strong, weak):
     assert (str(result.message), result.exchanges) == expected_message_and_exchanges
 
 
+def test_the_share_of_deviating_answers_is_that_of_all_tests():
+    """One test judged 9 answers, of which 2 deviate; another one judged 3 further answers, of which 1 deviates.
+
+    The finding says "in 3 of 12 answers", because the report names all three exchanges beside it. A finding without a
+    share, such as one of a generated request, gets none.
+    """
+    in_a_part = finding("missing", "/data/digit", name="digit")
+    results_of_tests = [
+        RequirementResult("a", Verdict.FAIL, exchanges=(1, 2), findings=(replace(in_a_part, share=(2, 9)),), judged=9),
+        RequirementResult("a", Verdict.FAIL, exchanges=(5,), findings=(replace(in_a_part, times=1),)),
+        RequirementResult("a", Verdict.PASS, exchanges=(6,), judged=2),
+    ]
+
+    shares = [merged.share for merged in merged_results(results_of_tests)["a"].findings]
+
+    assert shares == [(3, 12), (0, 0)]
+
+
 TODAY = date.today()
 YESTERDAY = TODAY - timedelta(1)
 
