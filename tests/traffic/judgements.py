@@ -82,7 +82,9 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
     requests = refused_at_times(traffic.log, operation, REFUSALS_OF_THE_TOKEN)
     if requests.refused:
         answer = answer_in_words(requests.refused[0])
-        breach = finding("token-refused-at-times", answer=answer, number=len(requests.refused))
+        is_after_wrong_token = all(_is_right_after_wrong_token(exchange, traffic.log) for exchange in requests.refused)
+        code = "token-refused-after-wrong-one" if is_after_wrong_token else "token-refused-at-times"
+        breach = finding(code, answer=answer, number=len(requests.refused))
         return deviates(breach, *requests.refused[:MOST_CITED], *requests.accepted)
 
     valid_requests = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
@@ -94,6 +96,17 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
         return _judgement_of_refused_token(traffic, operation, valid_requests[0])
     in_words = answers_in_words(valid_requests) if valid_requests else say("no answer")
     return inconclusive(say("no valid request succeeded ({answer})", answer=in_words), *valid_requests[:1])
+
+
+def _is_right_after_wrong_token(refused: Exchange, log: Log) -> bool:
+    """True if the request for the same code or account right before this one had no valid token.
+
+    Then a service may have kept its refusal for this code or account, such as in a cache.
+    """
+    code_or_account = refused.request.last_segment
+    before = [exchange for exchange in log.attempts() if exchange.number < refused.number]
+    for_the_same = [exchange for exchange in before if exchange.request.last_segment == code_or_account]
+    return bool(for_the_same) and for_the_same[-1].credential != VALID
 
 
 def _judgement_of_refused_token(traffic: Traffic, operation: str, refused: Exchange) -> Judgement:

@@ -109,3 +109,32 @@ def test_off_a_sandbox_no_account_of_the_profile_is_named():
 
     assert [identifier for identifier in identifiers if not identifier.startswith(SYNTHETIC_PREFIX)] == []
     assert len(set(identifiers)) == 4
+
+
+class KeepsRefusals(Service):
+    """The sandbox with a cache before it: right after a 401 it answers the same execution with 401 once more."""
+
+    def __init__(self):
+        super().__init__()
+        self.path_refused_last = ""
+
+    def respond(self, request):
+        """Answer with 401 if the last request had the same path and got a 401. Otherwise answer as the sandbox does."""
+        if request.path == self.path_refused_last and request.path.startswith("/v1/execute"):
+            self.path_refused_last = ""
+            return self.refusal(Refusal(401, "The token is not known."))
+        response = super().respond(request)
+        self.path_refused_last = request.path if response.status == 401 else ""
+        return response
+
+
+def test_a_kept_refusal_is_reported_as_that():
+    """If each refusal of the valid token came right after a request without it for the same code, the finding says so.
+
+    Then a cache is the likely cause, and no node of several.
+    """
+    trial = try_in_memory(KeepsRefusals(), ids={"executePix.token.accepted"})
+    message = str(trial.results["executePix.token.accepted"].message)
+
+    assert trial.failing == {"executePix.token.accepted"}
+    assert "right after a request without the valid token for the same code or account" in message

@@ -60,6 +60,10 @@ _OTHER_NAMES = {
 _FIELDS_OF_EARLIER_VERSIONS = ("from", "to", "value", "date", "description")
 """Fields that the body had once: "Versioning" in the interface document, registration of a key."""
 _ACCOUNT_MAY_BE_FULL = say("the account may hold no more keys: delete some, or name another account")
+_CALLER_MAY_BE_REFUSED = say(
+    "keys of other types get the same 403, so the type is not the reason: the token may lack the scope, or one of "
+    "several nodes refuses it"
+)
 """What the user may do if the service may have refused a key type because the account is full."""
 _KEY_MAY_BE_LISTED = say(
     "the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
@@ -257,6 +261,8 @@ def _judgement_by_another_type(log: Log, refused: Exchange, sent_again: list[Exc
     was_other_type_refused_later = bool(of_another_type)  # if the later one was accepted, the service deviates (above)
     is_every_type_refused = not understood_registrations(log)
     is_other_type_refused_alike = _is_refused_like_another_type(log, refused)
+    if is_other_type_refused_alike and refusal_or_failure(refused) is RefusalKind.FORBIDDEN:
+        return inconclusive(joined((why, _CALLER_MAY_BE_REFUSED)), refused)
     account_may_be_full = was_other_type_refused_later or is_every_type_refused or is_other_type_refused_alike
     return inconclusive(joined((why, _ACCOUNT_MAY_BE_FULL if account_may_be_full else remedy)), refused)
 
