@@ -35,6 +35,9 @@ SHOWN_MEDIA_TYPES = """
 
 MATRIX_PARAMETER = ";pixconf-=1"
 """A parameter that the suite adds to the last segment of a path (RFC 3986 section 3.3): it is no part of its value."""
+FILE_EXTENSION = ".json"
+"""What the suite adds to some paths, because some services take it for the media type of the answer, and no part of the
+last segment."""
 
 
 class FailureKind(Enum):
@@ -72,10 +75,10 @@ class Request:
     def last_segment(self) -> str:
         """The last path segment, percent-decoded. For a documented operation with a path parameter, this is its value.
 
-        For /v1/pix/keys/ac-0001%2D77 it is `ac-0001-77`. A slash at the end and the parameter `;pixconf-=1`, which the
-        run adds to some paths, are no part of the value.
+        For /v1/pix/keys/ac-0001%2D77 it is `ac-0001-77`. A slash at the end, the parameter `;pixconf-=1` and `.json`,
+        which the run adds to some paths, are no part of the value.
         """
-        path = urlsplit(self.url).path.rstrip("/").removesuffix(MATRIX_PARAMETER)
+        path = urlsplit(self.url).path.rstrip("/").removesuffix(MATRIX_PARAMETER).removesuffix(FILE_EXTENSION)
         return unquote(path.rsplit("/", 1)[-1])
 
 

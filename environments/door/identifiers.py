@@ -27,6 +27,7 @@ from environments.door.outgoing import Sending
 from environments.door.permission import ForbiddenError
 from environments.door.run_keys import Keys
 from environments.profiles.model import PixKey, Profile, filled_in
+from spec.exchange import FILE_EXTENSION
 from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations, path_parameters_reached
 from spec.json_text import JsonPath, as_bytes
 
@@ -295,11 +296,11 @@ def _refuse_unreadable(body: bytes) -> None:
 def _possible_readings_of_account(account: str) -> frozenset[str]:
     """Every text that a server may read as the account if the path has this account.
 
-    The account `a;b` may be read as it is, or as `a` alone.
+    The account `a;b` may be read as it is, or as `a` alone. A way to write the path adds `.json` to it.
     """
     operation = operations()["listPixKeys"]
     path = operation.path.replace("{accountId}", quote(account, safe=""))
-    return path_parameters_reached(operation.id, path)
+    return path_parameters_reached(operation.id, path) | path_parameters_reached(operation.id, path + FILE_EXTENSION)
 
 
 def _texts_in(body: Any) -> set[str]:

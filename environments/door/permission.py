@@ -23,7 +23,7 @@ import requests
 from environments.door.outgoing import Sending
 from environments.door.wrong_tokens import RESTORABLE_FORMS
 from environments.secret_values import Secrets
-from spec.exchange import MATRIX_PARAMETER
+from spec.exchange import FILE_EXTENSION, MATRIX_PARAMETER
 from spec.interface import SYNTHETIC_PREFIX, operations, path_parameters_reached
 
 _EXECUTION = "executePix"
@@ -110,14 +110,15 @@ class Permission:
     def _readings_of_known_codes(self) -> set[str]:
         """Every text that a server may read as the transaction code if the path has a known code.
 
-        The code `a;b` may be read as it is, or as `a` alone. Known are the codes in the profile (the settings of the
-        run), and the codes of transfers that the run prepared.
+        The code `a;b` may be read as it is, or as `a` alone. A way to write the path adds `.json` to it. Known are the
+        codes in the profile (the settings of the run), and the codes of transfers that the run prepared.
         """
         documented_path = operations()[_EXECUTION].path
         readings: set[str] = set()
         for code in self.secrets.codes:
             path_of_code = documented_path.replace("{transactionId}", quote(code, safe=""))
             readings |= path_parameters_reached(_EXECUTION, path_of_code)
+            readings |= path_parameters_reached(_EXECUTION, path_of_code + FILE_EXTENSION)
         return readings
 
     def path_below_base_url(self, request: requests.PreparedRequest) -> str:
@@ -135,8 +136,8 @@ class Permission:
         with the known codes. A server may percent-decode the path before it splits it at the slashes, or afterwards, so
         both readings are tried.
         """
-        # The suite may have added this parameter (`;…`) behind the code. It is no part of the code.
-        path = self.path_below_base_url(request).removesuffix(MATRIX_PARAMETER)
+        # The suite may have added a parameter (`;…`) or `.json` behind the code. These are no part of the code.
+        path = self.path_below_base_url(request).removesuffix(MATRIX_PARAMETER).removesuffix(FILE_EXTENSION)
         # From the end: the documented place of the code is the last segment, so a code there comes first.
         split_and_decoded = [unquote(segment) for segment in reversed(path.split("/"))]
         decoded_and_split = unquote(path).split("/")

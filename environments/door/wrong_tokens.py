@@ -20,14 +20,14 @@ import json
 import re
 import secrets
 import string
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from spec.exchange import HTTP_1_0, MATRIX_PARAMETER, VALID
+from spec.exchange import FILE_EXTENSION, HTTP_1_0, MATRIX_PARAMETER, VALID
 from spec.interface import SYNTHETIC_PREFIX
 
 if TYPE_CHECKING:
@@ -225,16 +225,22 @@ def _signature(header: str, claims: str, key: bytes) -> str:
     return _encoded(hmac.digest(key, f"{header}.{claims}".encode(), "sha256"))
 
 
-def _unsigned(token: str) -> str | None:
-    """A wrong token with made-up claims, whose header says that it is not signed: `"alg": "none"` (RFC 7519 section 6).
+def _unsigned(algorithm: str) -> TokenMaker:
+    """A function that makes a wrong token with made-up claims, whose header says that it is not signed.
 
-    Some services accept that. None if the right token is signed: then the form "the token without a signature (none)"
-    is sent, which has the claims of the right token.
+    `algorithm` is the word for that in the header: "none" (RFC 7519 section 6), or the same in another letter case.
+    Some services accept such a token. The function gives None if the right token is signed: then forms are sent that
+    have the claims of the right token, such as "the token without a signature (none)".
     """
-    if signed_parts(token):
-        return None
-    header = _encoded_part(alg="none", typ="JWT")
-    return f"{header}.{_MADE_UP_CLAIMS}."
+
+    def wrong_token_of(token: str) -> str | None:
+        """The wrong token; None if the right token is signed."""
+        if signed_parts(token):
+            return None
+        header = _encoded_part(alg=algorithm, typ="JWT")
+        return f"{header}.{_MADE_UP_CLAIMS}."
+
+    return wrong_token_of
 
 
 def _of_another_issuer(token: str) -> str | None:
@@ -352,7 +358,8 @@ FORMS = (
 )
 """The forms that are sent with real codes and keys. The first ones are those that services let in most often.
 
-The default of limits.wrong_tokens has room for thirteen with codes. Fewer apply to a token that is not signed.
+The default of limits.wrong_tokens has room for eleven with codes of a sandbox. Eleven apply to a token that is not
+signed.
 """
 OTHER_SCHEMES = (
     _RestorableForm("the bare token", scheme=""),
@@ -366,6 +373,8 @@ _LIKELY_WORDS = ("test", "admin", "dev", "<ACCESS_TOKEN>")
 """The likeliest words that developers leave in a check of the token. The last one stands in the interface document."""
 _WORDS = ("secret", "token", "password", "changeme", "123", "demo", "dummy")
 """Further words that developers leave in a check of the token."""
+_USUAL_PAIRS = ("admin:admin", "user:password")
+"""Names and passwords with which frameworks and gateways are delivered."""
 _ANOTHER_KEY = {"kid": f"{SYNTHETIC_PREFIX}key"}
 """A member of the header that names another signing key (`kid`, RFC 7515 section 4.1.4)."""
 
@@ -378,10 +387,20 @@ def _form_of_word(word: str) -> Form:
     return Form(f"the text {word}", scheme=f"Bearer {word}")
 
 
+def _form_of_pair(name_and_password: str) -> Form:
+    """The form of the Authorization header with a usual name and password (RFC 7617): `Basic YWRtaW46YWRtaW4=`.
+
+    Frameworks and gateways are delivered with such a pair, and sometimes nobody changes it.
+    """
+    credentials = b64encode(name_and_password.encode()).decode()
+    return Form(f"Basic credentials {name_and_password}", scheme=f"Basic {credentials}")
+
+
 FORMS_FOR_SYNTHETIC_IDENTIFIERS = (
     *map(_form_of_word, _LIKELY_WORDS),
-    Form("an unsigned token (none) with other claims", _unsigned),
+    Form("an unsigned token (none) with other claims", _unsigned("none")),
     # in capital letters, because some libraries refuse only the word in small letters
+    Form("an unsigned token (NONE) with other claims", _unsigned("NONE")),
     Form(
         "an unsigned token (NONE) with the claims of the token",
         _made_from_signed_token(lambda header, claims, _: f"{_part_with_changes(header, alg='NONE')}.{claims}."),
@@ -393,6 +412,7 @@ FORMS_FOR_SYNTHETIC_IDENTIFIERS = (
         "a token of another user, signed with an empty key", _signed_by_suite(b"", {}, sub=f"{SYNTHETIC_PREFIX}subject")
     ),
     Form("an expired token, signed anew with the key secret", _signed_by_suite(b"secret", {}, exp=_EXPIRED)),
+    *map(_form_of_pair, _USUAL_PAIRS),
     *map(_form_of_word, _WORDS),
 )
 """Forms that are sent with synthetic identifiers alone, because they are many. The likeliest ones are first.
@@ -530,6 +550,7 @@ WAYS: Mapping[str, Way] = {
     "an encoded slash": Way("url", "/(?=(pix|keys)/[^/]*$)", "%2F"),
     "a dot segment": Way("url", "(?<=/v1)/", "/./"),
     "a matrix parameter": Way("url", "$", MATRIX_PARAMETER),
+    "a file extension": Way("url", "$", FILE_EXTENSION),
     "another Accept": Way("Accept", "^.*", "text/html, */*;q=0.1"),
     FOR_A_REGISTERED_KEY: Way(),
 }

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 
 from environments.door.client import Client
 from environments.door.wrong_tokens import (
+    FOR_A_REGISTERED_KEY,
     NO_HEADER,
     OTHER_SCHEMES,
     WRONG_TOKEN,
@@ -30,7 +31,7 @@ from environments.door.wrong_tokens import (
 from environments.profiles.model import Profile
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
-from spec.message import Text, joined, say
+from spec.message import Text, joined, message_of, say
 from tests.traffic.scenario import Traffic
 
 MOST_CITED = 9
@@ -42,9 +43,10 @@ _CODES_WITH_WRONG_TOKENS = 5
 wrong tokens, they may have spent it. Then they are sent again with the fifth code, to see if they were the reason."""
 _WITH_A_REGISTERED_KEY = 3
 """Requests without the valid token for keys that are registered already. The table does not have them."""
-_SHARE_AT_THE_END = 7
-"""A seventh of limits.wrong_tokens is kept for registrations at the end of a run, if answers disagree: 7 of 50. If one
-server of three does not check tokens, it gets one of seven requests in 16 runs of 17."""
+_AT_THE_END = 3
+"""Requests on a sandbox that are kept for the end of a run (`trust/asking.py`). They are sent if equal requests without
+the valid token are answered in different ways: perhaps one of several servers does not check tokens. If three servers
+take turns, each of them gets one."""
 MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN = 2
 """Most codes, and most accounts, with which the valid token is sent right after one wrong token. If the service refuses
 the valid token then, it keeps its refusal for that code or account: one wrong token is too little to lock an account.
@@ -83,8 +85,9 @@ def _most_unauthorized(traffic: Traffic, operation: str) -> int:
     """Largest number of requests from the table of wrong tokens that are sent to an operation with real codes or keys.
 
     It is limits.wrong_tokens minus the requests that are kept for other uses. For example, with a limit of 20, at most
-    13 of them are sent with real codes to a sandbox: 4 are kept for the first executed code, and a fifth of the other
-    16 (3). At least one request of the table is sent, except if the limit is too small for the first use.
+    11 of them are sent with real codes to a sandbox: 4 are kept for the first executed code, 3 for the end of the run,
+    and a fifth of the other 13 (2). At least one request of the table is sent, except if the limit is too small for
+    the first use.
     """
     profile = traffic.profile
     is_execution = operation == "executePix"
@@ -95,6 +98,8 @@ def _most_unauthorized(traffic: Traffic, operation: str) -> int:
         most -= REQUESTS_FOR_EXECUTED_CODE
     if most < 1:
         return 0
+    if profile.is_sandbox:
+        most -= _AT_THE_END
     if not is_execution:
         most -= _registrations_outside_the_table(profile)
     elif profile.is_sandbox:
@@ -107,22 +112,18 @@ def _most_unauthorized(traffic: Traffic, operation: str) -> int:
 def _registrations_outside_the_table(profile: Profile) -> int:
     """Number of registrations without the valid token that count against limits.wrong_tokens, but are not in the table.
 
-    There are four sorts:
+    There are three sorts:
 
     - for keys that are registered already
     - with the token under a scheme other than Bearer
     - on a sandbox, for accounts of the profile (`kept_refusals.py`): a service at fault stores the refusal of a wrong
       token, and then also refuses the valid token for this account
-    - on a sandbox, at the end of a run (`trust/asking.py`), if equal requests without the valid token are answered in
-      different ways: perhaps one of several servers does not check tokens
     """
     with_other_schemes = len(permitted_credential_forms(profile, among=OTHER_SCHEMES))
     with_own_accounts = 0
-    at_the_end = 0
     if profile.is_sandbox:
         with_own_accounts = min(len(profile.accounts), MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN)
-        at_the_end = profile.limits.wrong_tokens // _SHARE_AT_THE_END
-    return _WITH_A_REGISTERED_KEY + with_other_schemes + with_own_accounts + at_the_end
+    return _WITH_A_REGISTERED_KEY + with_other_schemes + with_own_accounts
 
 
 def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
@@ -238,5 +239,12 @@ def credentials_in_words(exchanges: Sequence[Exchange]) -> Text:
 
 
 def _credential_in_words(exchange: Exchange) -> Text:
-    """Name of the credential of a request and of its unusual spellings: "the text null + a slash at the end"."""
-    return joined((say(exchange.credential), *exchange.spelling), " + ")
+    """Name of the credential of a request and of its unusual spellings: "the text null + a slash at the end".
+
+    FOR_A_REGISTERED_KEY is no spelling, so it is in parentheses: "no header (for a key that is registered already)".
+    """
+    spellings = [spelling for spelling in exchange.spelling if spelling != FOR_A_REGISTERED_KEY]
+    credential = joined((say(exchange.credential), *spellings), " + ")
+    if FOR_A_REGISTERED_KEY in exchange.spelling:
+        return say("{credential} (for a key that is registered already)", credential=message_of(credential))
+    return credential

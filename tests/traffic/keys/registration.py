@@ -358,6 +358,8 @@ def _send_undocumented_types(context: _StepContext) -> None:
         body = {**registration_body(key, registrar.account), "pixKeyType": undocumented.name}
         if undocumented.with_an_empty_key:
             body["pixKey"] = ""
+        elif undocumented.with_a_uuid and undocumented.type_of_its_key in own_keys:
+            body["pixKey"] = str(uuid4())
         attempts.append(_Attempt(body, Registering.UNDOCUMENTED_TYPE))
     _send_and_delete(registrar, attempts)
 

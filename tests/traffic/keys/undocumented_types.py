@@ -16,7 +16,7 @@ from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 NAMES = {
     "PHONE": ("CELULAR", "TELEFONE", "TELEFONO", "CELLPHONE", "MOBILE", "PHON"),
     "EMAIL": ("E-MAIL", "MAIL", "CORREO", "E MAIL", "EMAILS", "EMAIL,PHONE", "ＥＭＡＩＬ"),
-    "RANDOM": ("IBAN", "ALEATORIA", "CHAVE_ALEATORIA"),
+    "RANDOM": ("IBAN", "UUID", "ALEATORIA", "CHAVE_ALEATORIA"),
     "CNPJ": ("TAX_ID", "CNPJ2"),
     "CPF": ("DOCUMENTO", "CPF_CNPJ", f"{SYNTHETIC_PREFIX}type"),
 }
@@ -29,8 +29,11 @@ NUMBER_IN_WORDS = "UM"
 may know such a type by its word, too."""
 EMPTY = ("", None)
 """The empty text and null."""
-_WITH_AN_EMPTY_KEY = ("CELULAR", "EMAILS", "CNPJ2", "ALEATORIA", *EMPTY)
+_WITH_AN_EMPTY_KEY = ("CELULAR", "EMAILS", "ALEATORIA", *EMPTY)
 """Types that are sent with an empty key, too. A service may register a new key of its own for an unknown type."""
+_WITH_A_UUID = ("UUID", "ALEATORIA")
+"""Other names of RANDOM that are sent with a UUID as the key, because a RANDOM key is one: a service may take the key
+from the request. The other names go with the RANDOM key of the profile, which is empty as a rule."""
 _WORDS = ("X", "MY", "NEW", "OLD", "PIX", "KEY", "TAX", "TYPE", "MAIN", "TEST", "ID", "BR", "V2", "ADDRESS", "NUMBER")
 """Words that are put before a documented type, and behind it."""
 _SHORT_WORDS = ("2", "S", "X", "1", "V2")
@@ -54,6 +57,8 @@ class UndocumentedType:
 
     For an empty type and a number nobody knows which type the service reads, so they may mean RANDOM, too."""
     with_an_empty_key: bool = False
+    with_a_uuid: bool = False
+    """True if its key is a new UUID. That is a key of nobody, but only on a sandbox is it sent."""
 
 
 def undocumented_types(*, with_empty_keys: bool, seed: int = 0) -> Iterator[UndocumentedType]:
@@ -69,7 +74,8 @@ def undocumented_types(*, with_empty_keys: bool, seed: int = 0) -> Iterator[Undo
             # The other names of RANDOM are those of a key that the service makes. IBAN is only in their list because it
             # fits no documented type. An IBAN names an account, so no service makes one.
             is_like_random = documented == "RANDOM" and name != "IBAN"
-            yield UndocumentedType(name, documented, may_make_a_key=is_like_random)
+            has_a_uuid = name in _WITH_A_UUID
+            yield UndocumentedType(name, documented, may_make_a_key=is_like_random, with_a_uuid=has_a_uuid)
     for name_of_no_type in (NUMBER_IN_WORDS, *EMPTY):  # sent with an e-mail address, which the suite can make up
         yield UndocumentedType(name_of_no_type, "EMAIL", may_make_a_key=True)
     if with_empty_keys:

@@ -44,9 +44,11 @@ _FLAGS = (
 _NAMES = {
     "X-Service-Name": "gateway", "X-Source": "internal", "X-Caller": "internal", "X-Env": "test",
     "X-Environment": "test", "X-Requested-With": "XMLHttpRequest", "Origin": "http://localhost",
-    "Referer": "http://localhost/", "X-Forwarded-Host": "localhost", "User-Agent": "kube-probe/1.29",
+    "Access-Control-Request-Method": "POST", "Referer": "http://localhost/", "X-Forwarded-Host": "localhost",
+    "User-Agent": "kube-probe/1.29",
 }  # fmt: skip
-"""Headers that name an internal caller."""
+"""Headers that name an internal caller. Some services take a request with Origin and Access-Control-Request-Method for
+the question of a browser that comes before another request (a preflight request of CORS), which has no token."""
 _USERS = {
     "X-User-Id": "1", "X-UserId": "1", "X-User": "admin", "X-Username": "admin", "X-User-Name": "admin",
     "X-User-Email": "admin@localhost", "X-Authenticated-User": "admin", "X-Authenticated-Userid": "1",
@@ -102,29 +104,29 @@ def _with_one_value(names: Iterable[str], value: str) -> Headers:
 
 
 # Names of families: a family is a group of headers with one meaning, which are sent in one request.
-_LOOPBACK = "a loopback address as that of the client"
-_USER = "a user whom a gateway has authenticated"
-_INTERNAL = "marks of an internal caller"
-_CERTIFICATE = "a certificate that a gateway has verified"
+_USER = "a user or a certificate that a gateway has verified"
+_INTERNAL = "a loopback address as that of the client, and marks of an internal caller"
 _KEY = "other keys"
+HOST = "another host, as if the caller was on the same machine"
 FAMILIES: Mapping[str, Headers] = {
-    _LOOPBACK: _address_headers("127.0.0.1"),
+    _INTERNAL: (*_address_headers("127.0.0.1"), *_with_one_value(_FLAGS, "true"), *_NAMES.items()),
     "a private address as that of the client": _address_headers("10.0.0.1"),
-    _INTERNAL: (*_with_one_value(_FLAGS, "true"), *_NAMES.items()),
-    _USER: tuple(_USERS.items()),
-    _CERTIFICATE: tuple(_CERTIFICATES.items()),
+    _USER: (*_USERS.items(), *_CERTIFICATES.items()),
     _KEY: tuple(_KEYS.items()),
-    "another path, as if it was rewritten": _with_one_value(_PATHS, "/health"),
-    "another method, as if it was rewritten": _with_one_value(_METHODS, "OPTIONS"),
+    "another path or method, as if it was rewritten": (
+        *_with_one_value(_PATHS, "/health"),
+        *_with_one_value(_METHODS, "OPTIONS"),
+    ),
+    HOST: (("Host", "localhost"),),
 }
 """Families of headers, by what a service may take them for."""
-_FAMILIES_IN_ONE_REQUEST = (_LOOPBACK, _INTERNAL, _USER, _CERTIFICATE, _KEY)
+_FAMILIES_IN_ONE_REQUEST = (_INTERNAL, _USER, _KEY)
 """Families that do not disturb each other: beside a wrong token they go in one request."""
 # Names of the other stand-ins.
 QUERY = "parts of a query"
 COOKIE = "a session cookie"
 EVERYTHING = "all that a gateway sets"
-"""The headers of several families in one request."""
+"""A session cookie and the headers of several families in one request."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +145,14 @@ class StandIn:
     def parts(self) -> list[StandIn]:
         """Smaller stand-ins, each with a part of this one, to find out which part a service trusts instead of a token.
 
-        They are the first and the second half of its headers, or of its query. The parts of EVERYTHING, which has the
-        headers of several families, are these families. Empty if there is nothing to halve: a single header, for
-        instance.
+        They are the first and the second half of its headers, or of its query. The parts of EVERYTHING, which has a
+        cookie and the headers of several families, are the cookie and these families. Empty if there is nothing to
+        halve: a single header, for instance.
         """
         if self.name == EVERYTHING:
-            return [self._with_headers_of_family(name) for name in _FAMILIES_IN_ONE_REQUEST]
+            families = [self._with_headers_of_family(name) for name in _FAMILIES_IN_ONE_REQUEST]
+            cookie = tuple(pair for pair in self.headers if pair[0] == "Cookie")
+            return [replace(self, name=COOKIE, headers=cookie), *families]
         halves = [replace(self, headers=half) for half in _halves(self.headers)]
         halves += [replace(self, query=half) for half in _halves(self.query)]
         return [half.named_by_its_only_part() for half in halves]
@@ -194,7 +198,7 @@ def stand_ins(
 
     1. Headers, one family (group of headers about one thing) at a time; parts of a query; a session cookie.
     2. No token, in a request that is written in an unusual way.
-    3. The cookie, and then all headers, beside a wrong token: some services look at them only if there is a token.
+    3. The cookie and all headers beside a wrong token: some services look at them only if there is a token.
     4. An empty bearer token, and wrong tokens of each form, such as a shortened one.
 
     `token` is the valid token, from which some wrong ones are made. `cookies` are names and values. `seed` decides
@@ -204,7 +208,9 @@ def stand_ins(
     """
     families = dict(FAMILIES)
     if not profile.is_sandbox:
-        families[_USER] = _with_one_value(_USERS, f"{SYNTHETIC_PREFIX}user")
+        families[_USER] = (*_with_one_value(_USERS, f"{SYNTHETIC_PREFIX}user"), *_CERTIFICATES.items())
+    if profile.proxy:
+        del families[HOST]  # a proxy may send the request to the machine that the header names
     everything: Headers = ()
     for name in _FAMILIES_IN_ONE_REQUEST:
         everything += families[name]
@@ -225,8 +231,7 @@ def stand_ins(
         StandIn(name=QUERY, query=tuple(_PARTS_OF_A_QUERY.items())),
         StandIn(name=COOKIE, headers=cookie),
         *_unusual_spellings(operation, profile, ways_sent),
-        StandIn(WRONG_TOKEN, name=COOKIE, headers=cookie),
-        StandIn(WRONG_TOKEN, name=EVERYTHING, headers=everything),
+        StandIn(WRONG_TOKEN, name=EVERYTHING, headers=(*cookie, *everything)),
         *_empty_bearer_with_each_key_type(operation, profile),
         *with_wrong_tokens,
     ]

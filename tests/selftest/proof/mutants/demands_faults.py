@@ -237,6 +237,13 @@ for _other, _key_type in (("CELLPHONE", "PHONE"), ("MAIL", "EMAIL"), ("TAX_ID", 
             key_type if body.get("pixKeyType") == other else Service.key_type(self, body)
         ),
     )  # fmt: skip
+declare_mutant(
+    "kind accepted", "RegistersAUuid", "Keys of the type UUID are registered if the request has one.", Service,
+    "registerPixKey.pixKeyType.undocumented",
+    key_type=lambda self, body: (
+        "RANDOM" if body.get("pixKeyType") == "UUID" and body.get("pixKey") else Service.key_type(self, body)
+    ),
+)  # fmt: skip
 
 
 ACCEPTED = {

@@ -97,18 +97,16 @@ WAYS = {
         "A bearer token is checked one time in two.", lambda self, request, header: bool(bearer_token(header)) and self.calls % 2 == 0,
     ),
 }  # fmt: skip
-_TAKE_A_WRONG_TOKEN = (
-    "IgnoresTheToken", "TakesAnyHeader", "TakesAnyBearer", "ComparesTheLengthOfTheToken", "ChecksTheFirstRequestOnly",
-    "TakesAnyBearerAfterAGrant", "ForgetsEverySecondTime",
-)  # fmt: skip
-"""Faults with which a made-up code is answered alike with and without the token, so that nobody can tell other schemes apart."""
+_TAKE_ANOTHER_SCHEME_FOR_CODES = ("IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly")
+"""Faults with which a made-up code is answered alike without the token and under each scheme, so that nobody can tell schemes
+apart."""
 _TAKE_ANOTHER_SCHEME = ("IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly", "OfEMAILNeedsNoToken")
 """Faults with which a key is registered under another scheme, too."""
 
 
 def _declare_lax_service(operation, name, text, lets_in):
     """Declare a mutant that does not check the token of the requests of which `lets_in` is true."""
-    hides_the_scheme = operation == "executePix" and name in _TAKE_A_WRONG_TOKEN
+    hides_the_scheme = operation == "executePix" and name in _TAKE_ANOTHER_SCHEME_FOR_CODES
     takes_another_scheme = operation == "registerPixKey" and name in _TAKE_ANOTHER_SCHEME
     declare_mutant_of(
         "token not checked", operation, name, text, LaxService, "token.required",
@@ -147,7 +145,7 @@ class LaxAboutAddresses(LaxService):
         path = path.replace("/./", "/")
         path = re.sub(";[^/]*", "", path)  # a matrix parameter
         path = re.sub("/+", "/", path)
-        return super().routes_of(path.rstrip("/"))
+        return super().routes_of(path.rstrip("/").removesuffix(".json"))
 
     def names_a_registered_key(self, request):
         """True if the key that the body names is registered already."""
@@ -175,11 +173,12 @@ for _operation in ("executePix", "registerPixKey"):
         ("BehindAnEncodedSlash", "an encoded slash", LaxAboutAddresses, lambda self, request: "%2F" in request.path),
         ("BehindADotSegment", "a dot segment", LaxAboutAddresses, lambda self, request: "/./" in request.path),
         ("BehindAMatrixParameter", "a matrix parameter", LaxAboutAddresses, lambda self, request: ";" in request.path),
+        ("BehindAFileExtension", "a file extension", LaxAboutAddresses, lambda self, request: ".json" in request.path),
         ("ForABrowser", "another Accept", LaxAboutAddresses, lambda self, request: "html" in request.header("Accept")),
         ("OfHttp10", "HTTP/1.0", LaxAboutVersions, lambda self, request: request.version == "HTTP/1.0"),
         ("OfAChunkedBody", "a chunked body", LaxAboutAddresses, lambda self, request: request.header("Transfer-Encoding")),
         ("OfARegisteredKey", "a registered key", LaxAboutAddresses, LaxAboutAddresses.names_a_registered_key),
-    )[: None if _operation == "registerPixKey" else 10]:  # fmt: skip
+    )[: None if _operation == "registerPixKey" else 11]:  # fmt: skip
         declare_mutant_of(
             "token not checked somewhere", _operation, f"{_name}NeedsNoToken", f"The token is not checked with {_text}.",
             _base, "token.required",

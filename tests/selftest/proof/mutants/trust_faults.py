@@ -11,6 +11,15 @@ from tests.selftest.proof.mutants.making_faults import declare_mutant_of, json_m
 from tests.selftest.proof.mutants.tokens_faults import LaxService, bearer_token
 from tests.selftest.services.signed import SignsItsToken, base64url_decoded
 
+
+def algorithm_of_unsigned_token(header):
+    """What the bearer token in a header Authorization says about its signature, if it has none; else an empty text."""
+    first_part, _, rest = bearer_token(header).partition(".")
+    if not rest.endswith("."):  # something stands where the signature is
+        return ""
+    return json.loads(base64url_decoded(first_part)).get("alg", "")
+
+
 HEADERS = {
     "TrustsTheLoopbackAddress": (
         "A request from 127.0.0.1, as X-Forwarded-For says, is let in.",
@@ -47,6 +56,20 @@ HEADERS = {
     "ChecksNoOptions": (
         "X-HTTP-Method-Override says whether the token is looked at.",
         lambda self, request, header: request.header("X-HTTP-Method-Override") == "OPTIONS",
+    ),
+    "TrustsAPreflightRequest": (
+        "A request with Origin and Access-Control-Request-Method is let in.",
+        lambda self, request, header: bool(request.header("Origin") and request.header("Access-Control-Request-Method")),
+    ),
+    "TrustsTheSameMachine": (
+        "A request with the host localhost is let in.", lambda self, request, header: request.header("Host") == "localhost",
+    ),
+    "HasAUsualPassword": (
+        "The user admin with the password admin is let in.", lambda self, request, header: header == "Basic YWRtaW46YWRtaW4=",
+    ),
+    "TakesUnsignedTokensInCapitals": (
+        "A token whose algorithm is NONE is let in, and one whose algorithm is none is not.",
+        lambda self, request, header: algorithm_of_unsigned_token(header) == "NONE",
     ),
     "TrustsAQuery": ("debug=true lets in.", lambda self, request, header: "debug=true" in request.query),
     "TakesTheWordTest": ("The bearer test is let in.", lambda self, request, header: bearer_token(header) == "test"),

@@ -133,7 +133,7 @@ class UnknownCodesGet401(Service):
 
 @variant("stand-in")
 class KnowsItsPathsInEveryForm(Service):
-    """Letter case, dot segments, encoded slashes and matrix parameters in a path make no difference.
+    """Letter case, dot segments, encoded slashes, matrix parameters and `.json` in a path make no difference.
 
     The token is checked all the same.
     """
@@ -143,8 +143,19 @@ class KnowsItsPathsInEveryForm(Service):
         path = request.path.replace("/EXECUTE/PIX/", "/execute/pix/").replace("/PIX/KEYS/", "/pix/keys/")
         path = path.replace("/./", "/")
         path = path.replace("%2Fpix/", "/pix/").replace("%2Fkeys/", "/keys/")
-        path_without_parameters = path.partition(";")[0]
+        path_without_parameters = path.partition(";")[0].removesuffix(".json")
         return super().respond(replace(request, path=path_without_parameters))
+
+
+@variant("stand-in")
+class AnswersOtherHostsLikeUnknownCodes(Service):
+    """Requests for another host, and the questions of browsers (preflight requests), get the 404 of an unknown code."""
+
+    def respond(self, request):
+        is_of_a_browser = bool(request.header("Origin") and request.header("Access-Control-Request-Method"))
+        if request.header("Host") == "localhost" or is_of_a_browser:
+            return self.refusal(Refusal(404, "There is no such transaction code."))
+        return super().respond(request)
 
 
 @variant("stand-in")

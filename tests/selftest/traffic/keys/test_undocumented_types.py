@@ -111,7 +111,7 @@ def test_types_for_which_a_service_may_make_a_key_are_known():
 
     with_random_in_it = {name for name in types_that_may_make_a_key if name and "RANDOM" in name}
     assert len(with_random_in_it) == 2
-    assert types_that_may_make_a_key - with_random_in_it == {"ALEATORIA", "CHAVE_ALEATORIA", "UM", "", None}
+    assert types_that_may_make_a_key - with_random_in_it == {"UUID", "ALEATORIA", "CHAVE_ALEATORIA", "UM", "", None}
 
 
 def test_for_each_type_with_an_empty_key_a_service_may_make_one():

@@ -47,7 +47,7 @@ def test_what_stands_in_for_a_token_names_nobody(tmp_path):
     requests = [request for request in requests_of_a_run(tmp_path) if has_a_stand_in(request)]
     bodies = [request.body for request in requests if request.body]
 
-    assert len(requests) > 20
+    assert len(requests) >= 20
     assert [request.path for request in requests if "/pixconf-" not in request.path] == []
     assert [body for body in bodies if b"@example.com" not in body] == []
 

@@ -15,8 +15,9 @@ from spec.log import Log
 from tests.selftest.services.signed import SignsItsToken
 from tests.traffic.trust.stand_ins import COOKIE, EVERYTHING, FAMILIES, QUERY, StandIn, cookies_of, stand_ins
 
-SANDBOX = SimpleNamespace(is_sandbox=True, allow={"fuzz"})
-STAGING = SimpleNamespace(is_sandbox=False, allow={"fuzz"})
+SANDBOX = SimpleNamespace(is_sandbox=True, allow={"fuzz"}, proxy=None)
+STAGING = SimpleNamespace(is_sandbox=False, allow={"fuzz"}, proxy=None)
+BEHIND_A_PROXY = SimpleNamespace(is_sandbox=False, allow={"fuzz"}, proxy="http://proxy.example:3128")
 TOKEN = SignsItsToken().token
 OPERATIONS = ("executePix", "registerPixKey")
 SESSION_COOKIES = (("SID", "0f6a2c9d81"),)
@@ -36,14 +37,14 @@ def test_each_family_of_headers_and_each_form_of_a_token_is_sent(operation, prof
     of the valid one.
 
     A family is, for example, the headers with the address of the client. A form is, for example, an expired token. A
-    query, a cookie, and all headers at once are sent, too. The valid token here is signed. One form is made only if the
-    valid token is not signed, so it is not expected.
+    query, a cookie, and all headers at once are sent, too. The valid token here is signed. Two forms are made only if
+    the valid token is not signed, so they are not expected.
     """
     sent = stand_ins_for(operation, profile)
     names = {stand_in.name for stand_in in sent}
     credentials = {stand_in.credential for stand_in in sent}
-    form_without_a_signed_token = "an unsigned token (none) with other claims"
-    expected_forms = {form.name for form in FORMS_FOR_SYNTHETIC_IDENTIFIERS} - {form_without_a_signed_token}
+    of_other_tokens = {f"an unsigned token ({word}) with other claims" for word in ("none", "NONE")}
+    expected_forms = {form.name for form in FORMS_FOR_SYNTHETIC_IDENTIFIERS} - of_other_tokens
 
     assert names | credentials >= {*FAMILIES, QUERY, COOKIE, EVERYTHING, *expected_forms}
 
@@ -128,16 +129,26 @@ def test_elsewhere_a_user_is_a_synthetic_one(operation):
     So no header has the user `admin`, not even if all headers are sent at once.
     """
     users = set()
-    values_if_all_are_sent = set()
+    all_values = set()
     for stand_in in stand_ins_for(operation, STAGING):
-        values = {value for _, value in stand_in.headers}
-        if "user" in stand_in.name:
-            users |= values
-        if stand_in.name == EVERYTHING:
-            values_if_all_are_sent |= values
+        all_values |= {value for _, value in stand_in.headers}
+        users |= {value for name, value in stand_in.headers if name == "X-Authenticated-User"}
 
     assert users == {f"{SYNTHETIC_PREFIX}user"}
-    assert "admin" not in values_if_all_are_sent
+    assert all_values & {"admin", "1", "admin@localhost"} == set()
+
+
+def test_another_host_is_named_only_without_a_proxy():
+    """A request in which the header Host names this machine is sent straight to the service, and never through a proxy.
+
+    A proxy may send a request to the machine that the header names.
+    """
+    hosts = {profile.proxy: set() for profile in (STAGING, BEHIND_A_PROXY)}
+    for profile in (STAGING, BEHIND_A_PROXY):
+        for stand_in in stand_ins_for("executePix", profile):
+            hosts[profile.proxy] |= {value for name, value in stand_in.headers if name == "Host"}
+
+    assert hosts == {None: {"localhost"}, BEHIND_A_PROXY.proxy: set()}
 
 
 def test_a_session_is_sent_on_a_sandbox_alone():
@@ -175,27 +186,30 @@ def smallest_parts(stand_in):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_halves_of_a_family_are_its_headers_in_the_end(name):
     """A family is a group of headers that some services trust in the place of a token. To find the one that counts, the
-    group is halved again and again. Each header is left once, alone and under its name.
+    group is halved again and again. Each header is left once, alone and under its name. A family of one header, such as
+    Host, is not halved, and keeps its name.
     """
     headers = FAMILIES[name]
     parts = smallest_parts(StandIn(name=name, headers=headers))
+    expected_names = [header_name for header_name, _ in headers] if len(headers) > 1 else [name]
 
     assert [part.headers for part in parts] == [(header,) for header in headers]
-    assert [part.name for part in parts] == [header_name for header_name, _ in headers]
+    assert [part.name for part in parts] == expected_names
 
 
 def test_all_that_a_gateway_sets_is_made_of_whole_families():
     """Headers that some services trust in the place of a token are grouped by their meaning (families). First all of
-    them are sent at once.
+    them are sent at once, with a session cookie.
 
-    If the service then answers as with a token, each whole family is sent in a request of its own. No header is lost.
+    If the service then answers as with a token, the cookie and each whole family are sent in a request of their own. No
+    header is lost.
     """
     [everything] = [stand_in for stand_in in stand_ins_for("executePix", SANDBOX) if stand_in.name == EVERYTHING]
     headers_of_parts = [header for part in everything.parts() for header in part.headers]
     names_of_parts = {part.name for part in everything.parts()}
 
     assert sorted(headers_of_parts) == sorted(everything.headers)
-    assert names_of_parts <= set(FAMILIES)
+    assert names_of_parts <= {COOKIE, *FAMILIES}
 
 
 def test_a_query_of_two_members_is_halved_into_its_members():
