@@ -544,7 +544,7 @@ def _lines_about_redirects(valid: Iterable[Exchange]) -> Iterator[Text]:
         yield say(
             "{operations}: every valid request is redirected, and no redirect is followed, because it would take the "
             "token along: it leads to {target}",
-            operations=joined_with_and(_in_order(names)),
+            operations=joined_with_and(_in_document_order(names)),
             target=target,
         )
 
