@@ -358,8 +358,7 @@ FORMS = (
 )
 """The forms that are sent with real codes and keys. The first ones are those that services let in most often.
 
-The default of limits.wrong_tokens has room for eleven with codes of a sandbox. Eleven apply to a token that is not
-signed.
+The default of limits.wrong_tokens has room for thirteen with codes. Fewer apply to a token that is not signed.
 """
 OTHER_SCHEMES = (
     _RestorableForm("the bare token", scheme=""),

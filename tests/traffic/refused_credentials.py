@@ -47,6 +47,9 @@ _AT_THE_END = 3
 """Requests on a sandbox that are kept for the end of a run (`trust/asking.py`). They are sent if equal requests without
 the valid token are answered in different ways: perhaps one of several servers does not check tokens. If three servers
 take turns, each of them gets one."""
+_FEWEST_WITH_REQUESTS_AT_THE_END = 40
+"""Smallest limits.wrong_tokens from which requests are kept for the end of a run. A lower limit has too little room
+for the forms and ways of the table. The number is a choice."""
 MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN = 2
 """Most codes, and most accounts, with which the valid token is sent right after one wrong token. If the service refuses
 the valid token then, it keeps its refusal for that code or account: one wrong token is too little to lock an account.
@@ -85,9 +88,9 @@ def _most_unauthorized(traffic: Traffic, operation: str) -> int:
     """Largest number of requests from the table of wrong tokens that are sent to an operation with real codes or keys.
 
     It is limits.wrong_tokens minus the requests that are kept for other uses. For example, with a limit of 20, at most
-    11 of them are sent with real codes to a sandbox: 4 are kept for the first executed code, 3 for the end of the run,
-    and a fifth of the other 13 (2). At least one request of the table is sent, except if the limit is too small for
-    the first use.
+    13 of them are sent with real codes to a sandbox: 4 are kept for the first executed code, and a fifth of the other
+    16 (3). With a high limit, 3 more are kept for the end of the run. At least one request of the table is sent, except
+    if the limit is too small for the first use.
     """
     profile = traffic.profile
     is_execution = operation == "executePix"
@@ -98,7 +101,7 @@ def _most_unauthorized(traffic: Traffic, operation: str) -> int:
         most -= REQUESTS_FOR_EXECUTED_CODE
     if most < 1:
         return 0
-    if profile.is_sandbox:
+    if profile.is_sandbox and profile.limits.wrong_tokens >= _FEWEST_WITH_REQUESTS_AT_THE_END:
         most -= _AT_THE_END
     if not is_execution:
         most -= _registrations_outside_the_table(profile)
