@@ -157,7 +157,7 @@ def test_without_a_valid_token_nothing_is_executed(log_with_executions, traffic)
     not_exercised_unless([*before_execution, *after_execution], "no request without a valid token was sent")
     # A wrong token that spent a code may have executed its transfer, although its answer was a refusal.
     are_codes_unspent = not perhaps_spent_by_wrong_tokens(log_with_executions)
-    perhaps_spent = _PERHAPS_SPENT.of(remedy=remedy_for_spent_codes(traffic.profile))
+    perhaps_spent = _PERHAPS_SPENT.with_values(remedy=remedy_for_spent_codes(traffic.profile))
     not_exercised_unless(judgement.deviates or are_codes_unspent, perhaps_spent)
     # For the report: which wrong tokens were tried, and which stand-ins (headers that some services trust instead).
     credentials_tried = tried_with_stand_ins_in_words("executePix", [*before_execution, *after_execution], traffic)
