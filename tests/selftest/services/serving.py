@@ -119,8 +119,11 @@ def has_real_code(path: str) -> bool:
 
 
 def normalized_path(path: str) -> str:
-    """A path without repeated slashes, percent-encoding and a slash at its end: "/v1/pix/a" for "//v1/pix/%61/"."""
-    return re.sub("/+", "/", unquote(path)).rstrip("/")
+    """A path without repeated slashes, percent-encoding, and a slash or `.json` at its end.
+
+    It is "/v1/pix/a" for "//v1/pix/%61/" and for "/v1/pix/a.json".
+    """
+    return re.sub("/+", "/", unquote(path)).rstrip("/").removesuffix(".json")
 
 
 def read_request(stream) -> Request | None:

@@ -296,15 +296,15 @@ WITH_FUZZ = [*WITHOUT_FUZZ, "fuzz"]
 def test_the_plan_counts_requests_with_wrong_tokens(lines_of_plan):
     """The plan counts the requests with a wrong token, and without any token, for each operation.
 
-    The limit is 50, so 100 more may have synthetic identifiers. All 42 executions with bad credentials have the code
+    The limit is 53, so 106 more may have synthetic identifiers. All 42 executions with bad credentials have the code
     of the profile, which is executed, too: 38 are sent before its execution, 4 after it.
     """
     lines = lines_of_plan(SELECTION_OF_TOKENS, allow=WITHOUT_FUZZ)
     expected_lines = {
-        "wrong tokens, at most 50 to each of executePix and registerPixKey (limits.wrong_tokens), and 100 with "
+        "wrong tokens, at most 53 to each of executePix and registerPixKey (limits.wrong_tokens), and 106 with "
         "synthetic identifiers; to other operations in requests that change nothing:",
-        "  executePix: 28 requests with a wrong token, and 14 without a token",
-        "  registerPixKey: 33 requests with a wrong token, and 18 without a token",
+        "  executePix: 27 requests with a wrong token, and 15 without a token",
+        "  registerPixKey: 32 requests with a wrong token, and 19 without a token",
         "  number 1 of transactions.codes: sent 38 times without the valid token before its execution; a service that "
         "ignores tokens executes it then",
     }
@@ -314,8 +314,8 @@ def test_the_plan_counts_requests_with_wrong_tokens(lines_of_plan):
 
     assert expected_lines - {*lines} == set()
     assert requests_by_purpose["a real code without the valid token, before its execution"] == 38
-    assert requests_by_purpose["the code that was executed first, without the valid token"] == 28 + 14 - 38
-    assert requests_by_purpose["no valid token"] == 33 + 18  # registrations
+    assert requests_by_purpose["the code that was executed first, without the valid token"] == 27 + 15 - 38
+    assert requests_by_purpose["no valid token"] == 32 + 19  # registrations
 
 
 def test_wrong_tokens_that_give_the_token_away_need_the_permission_fuzz(lines_of_plan):
