@@ -135,10 +135,9 @@ CONDITIONS = {
         "On a connection that carried the right token any other of its length will do.", lambda self, request, header: self.came_on_a_known_connection() and _has_length_of(self.token, header),
     ),
 }  # fmt: skip
-_BLURRED = ("TakesAnySignature", "TakesAnyUuid", "LetsInAKnownConnection", "LetsATokenInOnAKnownConnection")
-"""Faults with which a made-up code is answered alike with and without the token, so that nobody can tell other schemes apart."""
-
-
+_LETS_IN_ANOTHER_SCHEME_AND_A_WRONG_TOKEN = "LetsInAKnownConnection"
+"""The fault with which a made-up code is answered alike with a wrong token and with the token under another scheme, so that
+nobody can tell whether the scheme is looked at."""
 _TAKE_ANOTHER_SCHEME = ("LetsInAKnownConnection", "LetsInTheNextAfterAGrant")
 """Faults with which a registration takes the token under another scheme, too, in the requests that a run sends."""
 
@@ -146,10 +145,11 @@ _TAKE_ANOTHER_SCHEME = ("LetsInAKnownConnection", "LetsInTheNextAfterAGrant")
 def _declare_look_alike(operation, name, text, base, **parts):
     """Declare a mutant of the operation that takes some wrong tokens for the valid one."""
     takes_another_scheme = operation == "registerPixKey" and name in _TAKE_ANOTHER_SCHEME
+    hides_the_scheme = operation == "executePix" and name == _LETS_IN_ANOTHER_SCHEME_AND_A_WRONG_TOKEN
     declare_mutant_of(
         "token that looks alike", operation, name, text, base, "token.required",
         warns=("token.scheme",) if takes_another_scheme else (),
-        hides=("executePix.token.scheme",) if operation == "executePix" and name in _BLURRED else (), **parts,
+        hides=("executePix.token.scheme",) if hides_the_scheme else (), **parts,
     )  # fmt: skip
 
 

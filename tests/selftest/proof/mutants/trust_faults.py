@@ -198,6 +198,5 @@ for _operation in ("executePix", "registerPixKey"):
         "trust", _operation, "IsNotCheckedBehindARefusal", "The token is not checked right behind a refusal for it.",
         LaxAboutMoments, "token.required",
         warns=("token.scheme",) if _operation == "registerPixKey" else (),
-        hides=("executePix.token.scheme",) if _operation == "executePix" else (),
         lets_in=lambda self, request, header: self.last_status == 401,
     )  # fmt: skip
