@@ -14,14 +14,14 @@ from random import Random
 from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 
 NAMES = {
-    "PHONE": ("CELULAR", "TELEFONE", "TELEFONO", "CELLPHONE", "MOBILE", "PHON"),
-    "EMAIL": ("E-MAIL", "MAIL", "CORREO", "E MAIL", "EMAILS", "EMAIL,PHONE", "ＥＭＡＩＬ"),
+    "PHONE": ("CELULAR", "TELEFONE", "CELLPHONE", "MOBILE", "PHONE_NUMBER", "PHON"),
+    "EMAIL": ("E-MAIL", "MAIL", "CORREO", "E MAIL", "EMAILS", "EMAIL_ADDRESS", "EMAIL,PHONE", "ＥＭＡＩＬ"),
     "RANDOM": ("IBAN", "UUID", "ALEATORIA", "CHAVE_ALEATORIA"),
     "CNPJ": ("TAX_ID", "CNPJ2"),
     "CPF": ("DOCUMENTO", "CPF_CNPJ", f"{SYNTHETIC_PREFIX}type"),
 }
-"""By documented type, other names of it: in Portuguese, Spanish and English, with a blank inside, in the plural, with a
-number, cut short, as the first of two, and in wide letters. The last one is no word at all.
+"""By documented type, other names of it: in Portuguese, Spanish and English, with a usual word behind it, with a blank
+inside, in the plural, with a number, cut short, as the first of two, and in wide letters. The last one is no word.
 
 Blanks or a line break around a name are left out, because a conforming service may remove them."""
 NUMBER_IN_WORDS = "UM"
