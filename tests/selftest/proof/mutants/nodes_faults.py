@@ -179,7 +179,7 @@ for _operation, _seed, _status in (
         f"One node of three does not know {_operation}.", LacksAPathAtOneNode, f"{_operation}.exists",
         OPERATION=_operation, SEED=_seed, STATUS=_status,
     )  # fmt: skip
-for _type, _status, _seed in (("CNPJ", 422, 2), ("PHONE", 400, 2), ("EMAIL", 422, 3), ("RANDOM", 422, 3)):
+for _type, _status, _seed in (("CNPJ", 422, 1), ("PHONE", 400, 2), ("EMAIL", 422, 3), ("RANDOM", 422, 3)):
     declare_mutant(
         "one node of three", f"{_type.capitalize()}IsRefusedAtOneNode", f"One node of three does not know the type {_type}.",
         RefusesATypeAtOneNode, f"registerPixKey.pixKeyType.{_type}", TYPE=_type, STATUS=_status, SEED=_seed,
