@@ -18,8 +18,8 @@ from environments.door.client import Client
 from environments.profiles.model import Profile
 from spec.answers import is_granted, is_uncertain_registration, registered
 from spec.exchange import VALID, Exchange
-from spec.interface import KEY_TYPES
 from spec.json_text import read_json
+from tests.traffic.case import TYPES_EXCEPT_RANDOM
 from tests.traffic.collecting import requirements_of
 from tests.traffic.keys.registrar import Registrar
 
@@ -83,7 +83,8 @@ def _is_of_documented_form(exchange: Exchange) -> bool:
     body: Any = read_json(exchange.request.body).value
     if not isinstance(body, dict):
         return False
-    has_text_as_account = isinstance(body.get("account", ""), str)
-    has_type = body.get("pixKeyType") in [name for name in KEY_TYPES if name != "RANDOM"]
     key = body.get("pixKey")
-    return has_text_as_account and has_type and isinstance(key, str) and key != ""
+    has_text_as_key = isinstance(key, str) and key != ""
+    has_text_as_account_or_none = isinstance(body.get("account", ""), str)
+    has_documented_type = body.get("pixKeyType") in TYPES_EXCEPT_RANDOM
+    return has_text_as_key and has_text_as_account_or_none and has_documented_type

@@ -297,7 +297,7 @@ _MEMBERS_NAMING_THE_PAYER = frozenset({"account", "from"})
 
 
 def transfers_name_real_accounts(operation: str, profile: Profile) -> bool:
-    """True if invalid transfers of this operation name the payer and the payee of the profile, instead of made-up ones.
+    """True if drawn transfers of this operation name the payer and the payee of the profile, instead of made-up ones.
 
     A service may look both up before it reads the rest of a body. So only real ones show what the service does with the
     invalid part. They are named on a sandbox alone, because a transfer would move real money elsewhere.

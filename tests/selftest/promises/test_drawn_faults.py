@@ -266,21 +266,29 @@ class FailsOnAPercentSign(Service):
         return response
 
 
-class FailsAfterASecondRegistration(Service):
-    """The sandbox, which once cannot read the list of keys after a key was registered twice in a row."""
+class FailsWhileTheLastRegistrationWasRepeated(Service):
+    """The sandbox, which cannot read the list of keys if the last registration was the same as the one before."""
 
     body_of_last_registration = b""
     was_repeated = False
 
     def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
-        """Answer with status 500 in the place of the first list of keys after two equal registrations."""
+        """Answer with status 500 in the place of each list of keys after two equal registrations."""
         if operation == "registerPixKey":
             self.was_repeated = request.body == self.body_of_last_registration
             self.body_of_last_registration = request.body
-        if operation == "listPixKeys" and self.was_repeated:
+        return replace(response, status=500) if operation == "listPixKeys" and self.was_repeated else response
+
+
+class FailsAfterASecondRegistration(FailsWhileTheLastRegistrationWasRepeated):
+    """The sandbox, which once cannot read the list of keys after a key was registered twice in a row."""
+
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        """Answer with status 500 in the place of the first list of keys after two equal registrations."""
+        answer = super().finish(request, operation, response)
+        if operation == "listPixKeys":
             self.was_repeated = False
-            return replace(response, status=500)
-        return response
+        return answer
 
 
 def failing_requirement_and_finding(tmp_path, service, *options):
@@ -470,20 +478,6 @@ def test_the_answer_to_a_refused_drawn_registration_is_not_judged(tmp_path):
     run = run_with_files(tmp_path, RefusesAPlusSignWithAText, "-m", "property", "-k", "registerPixKey")
 
     assert run.document["findings"] == []
-
-
-class FailsWhileTheLastRegistrationWasRepeated(Service):
-    """The sandbox, which cannot read the list of keys if the last registration was the same as the one before."""
-
-    body_of_last_registration = b""
-    was_repeated = False
-
-    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
-        """Answer with status 500 in the place of each list of keys after two equal registrations."""
-        if operation == "registerPixKey":
-            self.was_repeated = request.body == self.body_of_last_registration
-            self.body_of_last_registration = request.body
-        return replace(response, status=500) if operation == "listPixKeys" and self.was_repeated else response
 
 
 class FailsAfterAWrongType(Service):

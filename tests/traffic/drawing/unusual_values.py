@@ -45,8 +45,12 @@ class Marker:
     """Stands in a list of values for a value that only the request decides. See USUAL, MISSING and PAYER."""
 
 
-USUAL, MISSING, PAYER = Marker(), Marker(), Marker()
-"""The usual value of a member; a member that is not in the body; the account that pays, as if it were also paid."""
+USUAL = Marker()
+"""The usual value of a member."""
+MISSING = Marker()
+"""Stands for a member that is not in the body."""
+PAYER = Marker()
+"""The account that pays, as if it were also paid."""
 
 
 @dataclass(frozen=True)
