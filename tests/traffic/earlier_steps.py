@@ -65,16 +65,27 @@ def search_for_earlier_steps(
     answer of a drawn sequence, with that answer. The shortest one that showed the deviation is tried, too.
     """
     for requirement_id, finding, step in list(_deviations_at_times(exchanges))[:_MOST_SEARCHES]:
-        showed_it = [
-            tuple(steps[:-1])
-            for steps, exchange in sequences_sent
-            if exchange.operation == requirement_id.partition(".")[0] and judge(requirement_id, exchange).deviates
-        ]
-        shortest = min(showed_it, key=len, default=())
+        shortest = _shortest_steps_before_deviation(requirement_id, sequences_sent)
         lists_of_steps = [*_LISTS_OF_STEPS[:_TRIED_FIRST], shortest, *_LISTS_OF_STEPS[_TRIED_FIRST:]]
         if sequences.profile.is_sandbox:  # elsewhere, a transfer that is prepared may move real money
             lists_of_steps.append((Step.PREPARE,))
         _Search(sequences, requirement_id, finding, step).run(dict.fromkeys(lists_of_steps))
+
+
+def _shortest_steps_before_deviation(
+    requirement_id: str, sequences_sent: Sequence[tuple[Sequence[Step], Exchange]]
+) -> tuple[Step, ...]:
+    """The steps before the answer that deviated from the requirement after the fewest steps; empty if none deviated.
+
+    `sequences_sent` has the steps up to each answer of a drawn sequence, with that answer.
+    """
+    operation = requirement_id.partition(".")[0]
+    candidates: list[tuple[Step, ...]] = []
+    for steps, exchange in sequences_sent:
+        if exchange.operation == operation and judge(requirement_id, exchange).deviates:
+            steps_before = steps[:-1]
+            candidates.append(tuple(steps_before))
+    return min(candidates, key=len, default=())
 
 
 def _deviations_at_times(exchanges: Sequence[Exchange]) -> Iterator[tuple[str, Finding, Step]]:
@@ -116,19 +127,19 @@ class _Search:
             if not was_fine or self.is_fine or not steps_sent:
                 continue
             # The steps changed the answer, or it was chance. So they are sent once more.
-            if self._is_fine_again():
+            self._send_until_fine()
+            if self.is_fine:
                 steps_sent = self._send(steps)
                 if steps_sent and not self.is_fine:
                     self.sequences.add_steps_that_show_a_finding(steps_sent[: len(steps) + 1])
                     return
 
-    def _is_fine_again(self) -> bool:
-        """Send neutral steps until the request is answered as it should be. Returns True if it is."""
+    def _send_until_fine(self) -> None:
+        """Send neutral steps until the request is answered as it should be, or until all of them were tried."""
         for steps in _NEUTRAL_LISTS_OF_STEPS:
             self._send(steps)
             if self.is_fine:
-                break
-        return self.is_fine
+                return
 
     def _send(self, steps: Sequence[Step]) -> StepsWithAnswers:
         """Send the steps and then the request, and note whether it is answered as it should be.
